@@ -31,6 +31,9 @@ Y(INT,   num_ctas,       1, 1, 1,    TUNED|IR,          NULL,           "N", NUL
 X(INT,   maxnreg,        0, 1, 1024, TUNED|SCHEDULE|IR, "--maxnreg",    "N", NULL, "registers a thread at most; no limit is the default") \
 X(FLAG,  no_fp_fusion,   0, 0, 1,    IR, "--no-fp-fusion",    NULL, NULL, "products and sums are not fused to one operation") \
 X(FLAG,  no_tensor_maps, 0, 0, 1,    IR, "--no-tensor-maps",  NULL, NULL, "on a GPU: threads copy the operands of products, where the hardware could copy boxes of tensors (TMA)") \
+/* Without it a kernel takes boxes of tensors whose strides may be multiples of 16 bytes, and a \
+ * launch of others runs code that is compiled for them when it is first needed. */ \
+Y(FLAG,  known_rows,     0, 0, 1,    IR, NULL,                NULL, NULL, "boxes of tensors only where all rows are known to begin at multiples of 16 bytes") \
 /* A device_assert that fails ends the launch; so does a sum, a difference or a product of \
  * integers below 64 bits that overflows. */ \
 X(FLAG,  debug,          0, 0, 1,    IR, "--debug",           NULL, NULL, "checks assertions and overflow, on device cpu each access of an array, too") \

@@ -412,8 +412,9 @@ static bool place_term(Place *p, const Product *t) {
   return add_product(&b->at[axis], at);
 }
 
-/* Strides are multiples of 16 bytes whatever the launch. */
-static bool set_strides(Place *p, unsigned size) {
+/* Strides that may be multiples of 16 bytes, which the launch checks; with option known_rows only
+ * those that are, whatever the launch. */
+static bool set_strides(Place *p, const Options *o, unsigned size) {
   TensorMap *m = &p->box->map;
   for (int i = 0; i < m->rank; i++) {
     const Product *s = &p->stride[i];
@@ -422,7 +423,8 @@ static bool set_strides(Place *p, unsigned size) {
     if (s->factors[1] || __builtin_mul_overflow(s->coef, (int64_t)size, &bytes)) return false;
     m->axes[i].stride = (LaunchValue){bytes, param};
     int64_t known = bytes % MAP_ALIGN * ((param ? param->div : 1) % MAP_ALIGN);
-    if (i && known % MAP_ALIGN) return false;
+    bool is_open = param && !o->known_rows;
+    if (i && known % MAP_ALIGN && !is_open) return false;
   }
   return true;
 }
@@ -493,5 +495,6 @@ bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, cons
   if (!take_strides(&p, &address) || !take_bounds(&p, &address)) return false;
   for (int i = 0; i < address.n; i++)
     if (!place_term(&p, &address.t[i])) return false;
-  return set_strides(&p, size) && is_behind_base(&p, d) && !may_write(d, d->n->body, base);
+  return set_strides(&p, &d->n->options, size) && is_behind_base(&p, d) &&
+         !may_write(d, d->n->body, base);
 }

@@ -46,7 +46,8 @@ typedef struct {
 } BoxAccess;
 
 /* Is the one LD of `nest`, in the body of `loop`, a box of a tensor?  The tile has two axes.  Known
- * for every launch: base and strides are multiples of 16 bytes; no coordinate is negative that the
+ * for every launch: the base is a multiple of 16 bytes, and with option known_rows all strides are,
+ * which else the launch checks; no coordinate is negative that the
  * mask lets through; the kernel writes nothing by way of the base. */
 bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, const NestStmt *nest);
 

@@ -4,9 +4,10 @@
 #include "lower/build/build.h"
 #include "lower/target/wgmma_layout.h"
 
-/* The axis along which a variable's neighbours are in one thread, or in neighbouring lanes. */
-static int fast_axis(const Layout *l) {
-  for (int p = HW_REG; p >= HW_LANE; p--)
+/* The axis along which a variable's neighbours are in one thread, or in neighbouring lanes;
+ * `lanes`: in lanes alone, as memory's are in the layout of a load. */
+static int fast_axis(const Layout *l, bool lanes) {
+  for (int p = lanes ? HW_LANE : HW_REG; p >= HW_LANE; p--)
     for (int i = 0; i < l->ndigits; i++)
       if (l->d[i].hw == p && l->d[i].stride == 1 && l->d[i].axis >= 0) return l->d[i].axis;
   return l->rank - 1;
@@ -123,13 +124,23 @@ static Affine buffer_bytes(const Layout *l, const Affine *axes) {
   return sum;
 }
 
-/* The axis along which the operand will be contiguous in shared memory. */
-static int buffer_axis(const Staged *g, const NestVar *held) {
+/* May pass pipeline copy the operand by boxes, whose strides a launch checks? */
+static bool may_be_box(const Build *s, const Staged *g) {
+  const Options *o = &s->nest->options;
+  return g->form == OPERAND_PANELS && g->stored->def && g->stored->def->code == TILE_LOAD &&
+         machine_has(s->u->machine, HAS_ASYNC_PROXY) && !o->no_tensor_maps && !o->known_rows &&
+         o->alias != NEREID_ALIAS_ORDERED;
+}
+
+/* The axis along which the operand will be contiguous in shared memory: memory's, or where threads
+ * store single elements the one that puts them in different banks. */
+static int buffer_axis(const Build *s, const Staged *g, const NestVar *held) {
   int last = g->stored->type.rank - 1;
   if (g->fast >= 0) return g->fast;
   if (g->form == OPERAND_PLAIN) return last;
-  int fast = fast_axis(held->layout), other = 2 * last - 1 - fast;
-  if (fast >= last - 1 && run_in_order(held->layout, fast) == 1 &&
+  bool box = may_be_box(s, g);
+  int fast = fast_axis(held->layout, box), other = 2 * last - 1 - fast;
+  if (fast >= last - 1 && run_in_order(held->layout, fast) == 1 && !box &&
       run_along(held->layout, other, false) > 1 &&
       run_along(held->layout, other, true) >= run_along(held->layout, fast, true))
     fast = other;
@@ -151,7 +162,7 @@ static NestVar *in_order(Build *s, const Staged *g, NestVar *held) {
 /* Stores g's tile, swapped or not, to a buffer of its own. */
 static void store_operand(Build *s, Staged *g) {
   NestVar *held = build_own(s, g->stored);
-  g->fast = buffer_axis(g, held);
+  g->fast = buffer_axis(s, g, held);
   if (g->form != OPERAND_PLAIN) held = in_order(s, g, held);
   NestBuffer *buf = g->buffer = operand_buffer(s, &g->room, g->fast, g->form);
   Open o = build_open(s, held->layout);

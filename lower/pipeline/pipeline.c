@@ -80,7 +80,7 @@ static bool zero(const Ref *r) {
 enum { ASYNC_MIN = 4 };
 
 /* The LD of a nest that loads a tile from global memory and does nothing else; what is masked off
- * must be zero, as an asynchronous copy fills it. */
+ * must be zero, as a copy fills it. */
 static NestStmt *plain_load(const NestStmt *nest) {
   NestStmt *ld = NULL;
   for (NestStmt *st = nest->regions[0]->first; st; st = st->next) {
@@ -90,9 +90,12 @@ static NestStmt *plain_load(const NestStmt *nest) {
     ld = st;
   }
   if (!ld || !ld->dsts[0].var->tile.rank || nest_int(ld, NA_volatile, 0)) return NULL;
-  if (nest_int(ld, NA_pinned, 0)) return NULL;
-  int64_t bytes = nest_int(ld, NA_width, 1) * dtype_bytes(ld->type);
-  return bytes >= ASYNC_MIN ? ld : NULL;
+  return nest_int(ld, NA_pinned, 0) ? NULL : ld;
+}
+
+/* Threads copy no less than 4 bytes at once. */
+static bool is_wide(const NestStmt *ld) {
+  return nest_int(ld, NA_width, 1) * dtype_bytes(ld->type) >= ASYNC_MIN;
 }
 
 static void note_tiles(const NestBlock *b, bool *assigned) {
@@ -174,7 +177,8 @@ static void pipe_find_pairs(Pipe *p, bool stages) {
     Pair pair = {.load = st, .ld = ld};
     const NestVar *v = ld->dsts[0].var;
     bool inside = count_reads(body, v) == count_reads(p->n->body, v);
-    if (find_store(p, st, &pair) || (stages && inside)) vec_push(p->scratch, &p->pairs, pair);
+    if (find_store(p, st, &pair) || (stages && inside && is_wide(ld)))
+      vec_push(p->scratch, &p->pairs, pair);
   }
 }
 
@@ -629,6 +633,27 @@ static void find_bulk(Pipe *p) {
   }
 }
 
+/* Keeps the pairs that boxes or threads can copy. */
+static void drop_narrow(Pipe *p) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->pairs.len; i++) {
+    const Pair x = p->pairs.data[i];
+    if (x.bulk || is_wide(x.ld)) p->pairs.data[n++] = x;
+  }
+  p->pairs.len = n;
+}
+
+static void find_pairs(Pipe *p, bool stages) {
+  p->nbulk = 0;
+  pipe_find_pairs(p, stages);
+  find_bulk(p);
+  drop_narrow(p);
+  if (!p->nbulk || find_lone_dots(p)) return;
+  p->nbulk = 0; /* an operand that nothing copies ahead keeps the loop from products alone */
+  for (size_t i = 0; i < p->pairs.len; i++) p->pairs.data[i].bulk = NULL;
+  drop_narrow(p);
+}
+
 /* Finds the loads to copy ahead and the statements of their addresses; first with the loads that
  * would be staged for it. */
 static bool find_copies(Pipe *p) {
@@ -636,9 +661,7 @@ static bool find_copies(Pipe *p) {
   bool stages = count_dots(body) == 1 && !block_writes_global(body);
   for (int attempt = !stages; attempt < 2; attempt++) {
     memset(p->needed, 0, p->nvars * sizeof *p->needed);
-    pipe_find_pairs(p, !attempt);
-    p->nbulk = 0;
-    find_bulk(p);
+    find_pairs(p, !attempt);
     if (p->pairs.len && pipe_collect_slice(p) && pipe_defs_are_on_top(p)) return true;
   }
   return false;

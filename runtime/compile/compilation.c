@@ -574,11 +574,35 @@ static int specialize_source(Compilation *c, const nereid_request *r) {
   return lower_check_const(c->unit) ? 0 : NEREID_E_KERNEL;
 }
 
+/* The parameter of tile IR of that name and type; NULL: there is none. */
+static TileParam *param_of_arg(const Unit *u, const KernelArg *arg) {
+  for (uint32_t i = 0; u->tile && arg->kind == ARG_TYPE && i < u->tile->nparams; i++) {
+    TileParam *p = &u->tile->params[i];
+    const char *name = p->value->name;
+    if (name && *name == '%') name++;
+    if (name && !strcmp(name, arg->name) && type_eq(p->value->type, arg->type)) return p;
+  }
+  return NULL;
+}
+
+/* A type of an argument may say a larger divisor than IR text does. */
+static int add_divisors(Compilation *c, const nereid_request *r) {
+  int code = read_request_args(c, r);
+  for (uint32_t i = 0; i < c->nargs && !code; i++) {
+    const KernelArg *arg = &c->args[i];
+    TileParam *p = param_of_arg(c->unit, arg);
+    if (!p || arg->div < 2) code = error_set(NEREID_E_USAGE, E_RUN_IR_ARGS, arg->name);
+    else if (arg->div % p->div == 0) p->div = arg->div;
+  }
+  return code;
+}
+
 /* IR text has its arguments fixed; tile IR without a schedule may still change its options. */
 static int specialize_ir(Compilation *c, const nereid_request *r) {
-  if (r->nargs) return error_set(NEREID_E_USAGE, E_RUN_IR_ARGS, r->args[0].name);
   Unit *u = c->unit = units_find(&c->units, c->diags, r->kernel);
   if (!u) return NEREID_E_USAGE;
+  int added = add_divisors(c, r);
+  if (added) return added;
   u->verifies = verifies();
   Options *options = u->nest ? &u->nest->options : &u->tile->options;
   bool open = !u->nest && !u->schedule;

@@ -8,20 +8,10 @@
 #include "runtime/device/cuda_state.h"
 #include "runtime/messages.h"
 
-/* CUtensorMapDataType by bytes of an element: what is copied has no other meaning. */
-static int map_type(uint32_t bytes) { return bytes == 4 ? 2 : bytes == 2 ? 1 : 0; }
-
-/* CUtensorMapSwizzle by bytes of a row. */
-static int map_swizzle(uint32_t row) { return row == 128 ? 3 : row == 64 ? 2 : row == 32 ? 1 : 0; }
-
 static int encode(const Cuda *c, void *out, const BoxedTensor *t) {
-  enum { PROMOTE_128 = 2 };
-  static const unsigned ones[IMAGE_MAP_RANK] = {1, 1, 1, 1, 1};
   _Alignas(MAP_ALIGNMENT) char map[MAP_BYTES];
   if (!c->make_map) return error_set(NEREID_E_DEVICE, E_RUN_NO_MAPS);
-  CuResult r = c->make_map(map, map_type(t->bytes), t->rank, (void *)(uintptr_t)t->address,
-                           t->extent, t->stride + 1, t->box, ones, 0,
-                           map_swizzle(t->box[0] * t->bytes), PROMOTE_128, 0);
+  CuResult r = boxed_tensor_map(c->make_map, map, t);
   memcpy(out, map, sizeof map);
   return cuda_failed(&c->api, r, "describing a tensor");
 }

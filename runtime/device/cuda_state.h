@@ -31,12 +31,6 @@ typedef struct {
 #undef X
 } CudaCaptureApi;
 
-/* cuTensorMapEncodeTiled; drivers before CUDA 12.0 lack it. */
-typedef CuResult CuMakeMap(void *out, int dtype, unsigned rank, void *address,
-                           const uint64_t *extents, const uint64_t *strides, const unsigned *box,
-                           const unsigned *steps, int interleave, int swizzle, int promotion,
-                           int fill);
-
 /* A map that was made before. */
 typedef struct {
   BoxedTensor tensor; /* rank 0: none */
@@ -51,7 +45,7 @@ typedef struct {
   bool has_graphs; /* drivers before CUDA 11.4 lack some of these functions */
   bool has_capture;
   CuLaunchEx *launch_ex; /* NULL: the driver lacks it */
-  CuMakeMap *make_map;   /* NULL: the driver lacks it */
+  MakeMap *make_map;   /* NULL: the driver lacks it */
   pthread_mutex_t map_lock;
   KnownMap *known_maps;  /* KNOWN_MAPS of them, by a hash; NULL before the first */
   CuAddDependencies *add_dependencies; /* NULL: the driver lacks it */

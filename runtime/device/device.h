@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "runtime/device/boxed_tensor.h"
 #include "runtime/image/image.h"
 #include "runtime/support/host_machine.h"
 #include "runtime/support/log.h"
@@ -89,16 +90,16 @@ typedef struct {
 /* fault.c: the device is closed. */
 void device_forget_faults(const nereid_device *d);
 
+/* late_code.c: code of a variant that is compiled when a launch first needs it. */
+typedef struct LateCode LateCode;
+
 struct nereid_kernel {
   nereid_device *device;
   nereid_image *image; /* without code */
   Loaded *loaded;
   int nloaded;
-  /* The code of each loaded variant for overlapping arguments, made when it is first needed, and
-   * the image to which it belongs. */
-  pthread_mutex_t ordered_lock;
-  Loaded *ordered;
-  nereid_image **ordered_images;
+  pthread_mutex_t late_lock;
+  LateCode *late; /* under that lock */
 };
 
 struct nereid_stream {
@@ -137,15 +138,6 @@ struct nereid_launch {
   void **scratch; /* of each slot; NULL where there is none */
   size_t *scratch_size;
 };
-
-enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64 };
-
-/* The tensor of a launch's map, in numbers. */
-typedef struct {
-  uint64_t address, extent[IMAGE_MAP_RANK], stride[IMAGE_MAP_RANK];
-  uint32_t bytes, rank, box[IMAGE_MAP_RANK];
-  uint32_t zero; /* no padding: tensors are compared by their bytes */
-} BoxedTensor;
 
 enum { COPY_IN, COPY_OUT, COPY_WITHIN };
 
@@ -245,12 +237,25 @@ int device_borrow(nereid_device *d, const void *p, size_t size);
  * programs of each image run in a call of them all; 0: unknown. */
 int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
                     const uint64_t *programs, int n, const LoadWatch *watch);
+/* ---- load_items.c ---- */
+
 /* For devices: the item is loaded. */
 void load_ready(const LoadItem *item);
+/* Loads each on the device; after a failure none is. */
+int load_items(nereid_device *d, LoadItem *items, int n);
 
-/* The code of variant i that keeps the order of all accesses, compiled and loaded when it is first
- * asked for; the variant has tile IR to make it from. */
+/* ---- late_code.c: code that is compiled and loaded when it is first asked for; variant i has tile
+ * IR to make it from ---- */
+
+/* Code that keeps the order of all accesses. */
 int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i);
+/* Code whose tensor maps need no more than these divisors, by parameter; 1: none is known.  NULL if
+ * there is none. */
+int kernel_load_divided(const Loaded **out, nereid_kernel *k, int i, const uint8_t *divisors);
+/* Why there is this code, for the log, and the variant to which it belongs; NULL: it is a variant's
+ * own. */
+const char *kernel_late_reason(nereid_kernel *k, const Loaded *code, int *variant);
+void kernel_free_late(nereid_kernel *k);
 
 /* Chooses the variant and fills the slots, where something was set since. */
 int launch_ready(nereid_launch *l);

@@ -285,6 +285,12 @@ static bool apply(IntCode op, int64_t x, int64_t y, int64_t *out) {
   }
 }
 
+bool intexpr_uses(const IntExpr *e, int name) {
+  for (int i = 0; i < e->n; i++)
+    if (e->code[i].op == I_NAME && e->code[i].value == name) return true;
+  return false;
+}
+
 int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values) {
   int64_t stack[STACK_MAX + 1];
   int n = 0;

@@ -42,6 +42,9 @@ typedef struct {
 int intexpr_parse(Arena *a, IntExpr *out, const char *text, const char *const *names, int nnames);
 int intexpr_eval(int64_t *out, const IntExpr *e, const int64_t *values);
 
+/* Does it depend on the name with that number? */
+bool intexpr_uses(const IntExpr *e, int name);
+
 /* Is the value a number other than 0?  An error counts as no. */
 static inline bool intexpr_holds(const IntExpr *e, const int64_t *values) {
   int64_t value;

@@ -145,6 +145,8 @@ static bool noalias_holds(Start *s, const ImageVariant *v, const ImageNoAlias **
 
 /* ---- tensor maps ---- */
 
+_Static_assert(IMAGE_MAP_RANK <= (int)BOXED_RANK, "an image's maps are tensors");
+
 static int boxed_tensor(const Start *s, const ImageSlot *slot, BoxedTensor *out) {
   const ImageMap *m = slot->map;
   int code = 0;
@@ -161,17 +163,42 @@ static int boxed_tensor(const Start *s, const ImageSlot *slot, BoxedTensor *out)
   return code;
 }
 
-/* What the hardware takes: CUDA's driver API, cuTensorMapEncodeTiled. */
-static bool tensor_fits(const BoxedTensor *t) {
-  enum { ALIGNMENT = 16 };
-  const uint64_t most = UINT64_C(1) << 40;
-  bool fits = t->address % ALIGNMENT == 0;
-  for (uint32_t i = 0; i < t->rank; i++) {
-    uint64_t stride = i ? t->stride[i] : ALIGNMENT;
-    fits = fits && t->extent[i] - 1 <= INT32_MAX; /* coordinates are i32 */
-    fits = fits && stride && stride < most && stride % ALIGNMENT == 0;
+/* The largest power of two up to 16 that divides x. */
+static uint8_t divisor_of(int64_t x) {
+  uint64_t bits = (uint64_t)x | BOXED_ALIGNMENT;
+  return (uint8_t)(bits & -bits);
+}
+
+/* Of the integers that a map depends on: its strides, and the length of its rows, which the masks
+ * of wide accesses depend on. */
+static void find_map_divisors(const Start *s, const ImageMap *m, uint8_t *divisors) {
+  for (int p = 0; p < s->kernel->image->nparams; p++) {
+    bool used = intexpr_uses(&m->extent[0], p);
+    for (int axis = 1; axis < m->rank; axis++) used |= intexpr_uses(&m->stride[axis], p);
+    if (used) divisors[p] = divisor_of(s->values[p]);
   }
-  return fits;
+}
+
+static bool has_aligned_strides(const Start *s, const ImageMap *m) {
+  bool aligned = true;
+  for (int axis = 1; axis < m->rank && aligned; axis++) {
+    int64_t stride;
+    aligned = !intexpr_eval(&stride, &m->stride[axis], s->values) && stride % BOXED_ALIGNMENT == 0;
+  }
+  return aligned;
+}
+
+/* The divisors, by parameter, on which code for a launch depends that has strides which maps of the
+ * variant don't take; false if it takes all. */
+static bool find_divisors(const Start *s, const ImageVariant *v, uint8_t *divisors) {
+  bool aligned = true;
+  memset(divisors, 1, (size_t)s->kernel->image->nparams);
+  for (int i = 0; i < v->nslots; i++) {
+    if (v->slots[i].kind != SLOT_MAP) continue;
+    aligned = aligned && has_aligned_strides(s, v->slots[i].map);
+    find_map_divisors(s, v->slots[i].map, divisors);
+  }
+  return !aligned;
 }
 
 /* Has the device maps of all tensors of the variant? */
@@ -180,7 +207,7 @@ static bool maps_fit(const Start *s, const ImageVariant *v) {
     BoxedTensor t;
     if (v->slots[i].kind != SLOT_MAP) continue;
     if (!s->kernel->device->ops->make_map) return false;
-    if (boxed_tensor(s, &v->slots[i], &t) || !tensor_fits(&t)) return false;
+    if (boxed_tensor(s, &v->slots[i], &t) || !boxed_tensor_fits(&t)) return false;
   }
   return true;
 }
@@ -204,14 +231,33 @@ static const IntExpr *failing_guard(const ImageVariant *v, const int64_t *values
   return NULL;
 }
 
-/* Variant i, or its code for overlapping arguments, which takes no maps either. */
-static int choose_order(Start *s, int i) {
-  nereid_kernel *k = s->kernel;
+/* The code of variant i whose maps the launch's strides fit, if there is one that takes it. */
+static int choose_divided(Start *s, int i, bool *found) {
+  uint8_t divisors[IMAGE_MAX_PARAMS];
   const ImageNoAlias *pair;
+  const Loaded *divided;
+  *found = false;
+  if (!find_divisors(s, s->chosen->variant, divisors)) return 0;
+  int code = kernel_load_divided(&divided, s->kernel, i, divisors);
+  if (code || !divided) return code;
+  *found = noalias_holds(s, divided->variant, &pair) && maps_fit(s, divided->variant);
+  if (*found) s->chosen = divided;
+  return 0;
+}
+
+/* Variant i, or its code for other strides, or that for overlapping arguments, which takes no maps
+ * either. */
+static int choose_code(Start *s, int i) {
+  nereid_kernel *k = s->kernel;
+  const ImageVariant *v = k->loaded[i].variant;
+  const ImageNoAlias *pair;
+  bool found = false;
   s->chosen = &k->loaded[i];
-  bool apart = noalias_holds(s, s->chosen->variant, &pair);
-  if (apart && maps_fit(s, s->chosen->variant)) return 0;
-  if (s->chosen->variant->ordered) return kernel_load_ordered(&s->chosen, k, i);
+  bool apart = noalias_holds(s, v, &pair);
+  if (apart && maps_fit(s, v)) return 0;
+  int code = apart && v->ordered ? choose_divided(s, i, &found) : 0;
+  if (code || found) return code;
+  if (v->ordered) return kernel_load_ordered(&s->chosen, k, i);
   if (apart) return error_set(NEREID_E_USAGE, E_RUN_MAP, k->image->name);
   return error_set(NEREID_E_USAGE, E_RUN_ALIAS, k->image->params[pair->a].name,
                    k->image->params[pair->b].name, k->image->name);
@@ -222,7 +268,7 @@ static int choose_variant(Start *s) {
   const IntExpr *failed = NULL;
   for (int i = 0; i < k->nloaded; i++) {
     const IntExpr *guard = failing_guard(k->loaded[i].variant, s->values);
-    if (!guard) return choose_order(s, i);
+    if (!guard) return choose_code(s, i);
     failed = guard;
   }
   return error_set(NEREID_E_USAGE, E_RUN_GUARD, k->image->name, failed->text);
@@ -275,15 +321,15 @@ static int fill_slots(Start *s, ProvideScratch *provide, void *context) {
   return code;
 }
 
-/* Variant I of N, or the code of it that keeps the order of all accesses. */
+/* Variant I of N, or late code of it. */
 static void log_launch(const Start *s) {
-  const nereid_kernel *k = s->kernel;
-  int i = 0;
-  while (i < k->nloaded && s->chosen != &k->loaded[i] && s->chosen != &k->ordered[i]) i++;
-  bool ordered = i < k->nloaded && s->chosen == &k->ordered[i];
+  nereid_kernel *k = s->kernel;
+  int i;
+  const char *why = kernel_late_reason(k, s->chosen, &i);
+  if (!why) i = (int)(s->chosen - k->loaded);
   log_print(LOG_LAUNCH, "%s on %s: grid %u x %u x %u, variant %d of %d%s", k->image->name,
             k->device->name, s->launched[0], s->launched[1], s->launched[2], i + 1, k->nloaded,
-            ordered ? ", in order: arguments overlap" : "");
+            why ? why : "");
 }
 
 /* Device cpu has no memory protection: a launch that certainly leaves an argument's extent is

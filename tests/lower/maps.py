@@ -73,15 +73,46 @@ CASES = {
 }
 
 
+# What is known of the arguments, whether all rows must be known to begin at multiples of 16 bytes,
+# A's and B's maps.
+B_BOX = f"[64 of {MOST}, 32 of {MOST} by 2*%sb]"
+KNOWN = {
+    "nothing": ("i32", "i32", False, BOX + B_BOX),
+    "nothing, known rows": ("i32", "i32", True, ""),
+    "all": ("i32:8", "i32:8", True, BOX + B_BOX),
+    "rows of A at 8 bytes": ("i32:4", "i32:8", True, B_BOX),
+    "rows of B at 8 bytes": ("i32:8", "i32:4", True, BOX),
+    "rows of A at 2 bytes": ("i32", "i32:8", True, ""),
+}
+
+
+def compile(path, *options):
+    done = subprocess.run([NEREID, "compile", path, "--target", "sm_90a", *options],
+                          capture_output=True, text=True)
+    return done.stdout if not done.returncode else done.stderr
+
+
+def maps_of(text, name=""):
+    lines = [line for line in text.splitlines() if line.startswith("  map ")]
+    return "".join(line[line.index("["):] for line in lines if f" at %{name}" in line)
+
+
 def map_of_a(folder, source):
     path = pathlib.Path(folder, "product.py")
     path.write_text(source)
-    done = subprocess.run([NEREID, "compile", path, "--sig", SIG, "--target", "sm_90a", "--emit",
-                           "thread"], capture_output=True, text=True)
-    if done.returncode:
-        return done.stderr
-    lines = [line for line in done.stdout.splitlines() if line.startswith("  map ")]
-    return "".join(line[line.index("["):] for line in lines if " at %a " in line)
+    return maps_of(compile(path, "--sig", SIG, "--emit", "thread"), "a ")
+
+
+def maps_if_known(folder, a, b, known_rows):
+    """By way of tile IR, which a launch compiles."""
+    path, tile = pathlib.Path(folder, "product.py"), pathlib.Path(folder, "product.tile")
+    path.write_text(reads())
+    sig = SIG.replace("sa=i32:16,sb=i32:16", f"sa={a},sb={b}").replace("k=i32:16", f"k={a}")
+    text = compile(path, "--sig", sig, "--emit", "tile")
+    if known_rows:
+        text = text.replace("{num_warps 4", "{num_warps 4, known_rows")
+    tile.write_text(text)
+    return maps_of(compile(tile, "--emit", "thread"))
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -89,5 +120,8 @@ with tempfile.TemporaryDirectory() as folder:
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         got = map_of_a(folder, source)
+        tally.check(got == expected, f"{name}: {got!r} instead of {expected!r}")
+    for name, (a, b, known_rows, expected) in KNOWN.items():
+        got = maps_if_known(folder, a, b, known_rows)
         tally.check(got == expected, f"{name}: {got!r} instead of {expected!r}")
 sys.exit(tally.report())

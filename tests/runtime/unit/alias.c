@@ -173,7 +173,7 @@ static void test_launches(void) {
   check(!launch(d, k, memory, memory + 2 * N, &right) && right, "arrays apart");
   check(!launch(d, k, memory, memory + N, &right) && right, "arrays side by side");
   check(!launch(d, k, memory, memory, &right) && right, "one array");
-  check(!k->ordered_images[0], "no other code is compiled for these");
+  check(!k->late, "no other code is compiled for these");
   check(launch(d, k, memory, memory + 1, &right) && right, "an element further");
   check(launch(d, k, memory + N, memory + 900, &right) && right, "a hundred elements before");
   check(!launch(d, k, memory, memory + 2 * N, &right) && right, "arrays apart again");

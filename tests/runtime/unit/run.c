@@ -117,21 +117,21 @@ static void test_overlap(void) {
   const nereid_kernel *k = c.kernel;
   float x[300], want[300];
   for (int i = 0; i < 300; i++) x[i] = (float)i;
-  check_call(!scale(c.kernel, x, x, 100, 1) && !k->ordered_images[0], "in place");
-  check_call(!scale(c.kernel, x, x + 100, 100, 1) && !k->ordered_images[0], "side by side");
+  check_call(!scale(c.kernel, x, x, 100, 1) && !k->late, "in place");
+  check_call(!scale(c.kernel, x, x + 100, 100, 1) && !k->late, "side by side");
   /* Both tensors are all of x; the kernel's own bounds tell that it reaches parts of them. */
   const uint64_t args[] = {(uintptr_t)x, (uintptr_t)(x + 150), 150, float_bits(1)};
   const nereid_extent whole[4] = {{0, 1200}, {-600, 600}};
   const uint32_t grid[] = {2, 1, 1};
-  check_call(!nereid_kernel_run(c.kernel, NULL, grid, args, whole, NULL) && !k->ordered_images[0],
+  check_call(!nereid_kernel_run(c.kernel, NULL, grid, args, whole, NULL) && !k->late,
              "parts of one tensor");
-  check_call(!nereid_kernel_run(c.kernel, NULL, grid, args, NULL, NULL) && !k->ordered_images[0],
+  check_call(!nereid_kernel_run(c.kernel, NULL, grid, args, NULL, NULL) && !k->late,
              "unknown tensors, by the bounds");
   const nereid_extent half[4] = {{0, 600}, {0, 0}};
-  check_call(!nereid_kernel_run(c.kernel, NULL, grid, args, half, NULL) && !k->ordered_images[0],
+  check_call(!nereid_kernel_run(c.kernel, NULL, grid, args, half, NULL) && !k->late,
              "one of them unknown");
   memcpy(want, x, sizeof want);
-  check_call(!scale(c.kernel, x, x + 1, 100, 1) && k->ordered_images[0], "an element further");
+  check_call(!scale(c.kernel, x, x + 1, 100, 1) && k->late, "an element further");
   check(!memcmp(x + 1, want, 100 * sizeof *x), "in the order of the program");
   end_case(&c);
 }
@@ -145,10 +145,10 @@ static int run_gather(nereid_kernel *k, const float *x, float *o, bool known) {
 static void test_unknown_bounds(void) {
   Case c = start_case("nest", GATHER);
   float x[128] = {0}, o[128];
-  check_call(!run_gather(c.kernel, x, o, true) && !c.kernel->ordered_images[0],
+  check_call(!run_gather(c.kernel, x, o, true) && !c.kernel->late,
              "extents where the kernel has no bounds");
   X(run_gather(c.kernel, x, o, false), NEREID_E_FINDINGS, "*");
-  check(c.kernel->ordered_images[0] != NULL, "without them they count as overlapping");
+  check(c.kernel->late != NULL, "without them they count as overlapping");
   end_case(&c);
 }
 

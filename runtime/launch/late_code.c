@@ -1,0 +1,199 @@
+/* Code of a kernel's variant that few launches need: it is compiled from the variant's tile IR when
+ * the first of them comes, and kept.
+ *
+ * A variant takes for granted that some arguments' memory is apart, and that the strides of its
+ * tensor maps are multiples of 16 bytes.  For launches of others there is code that keeps the order
+ * of all accesses and has no maps, and code for the divisors that such a launch's strides have. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/device/device.h"
+#include "runtime/messages.h"
+
+struct LateCode {
+  LateCode *next;
+  int variant;
+  uint8_t *divisors;   /* by parameter; NULL: in order */
+  nereid_image *image; /* to which the code belongs; NULL: there is no such code */
+  Loaded loaded;
+};
+
+/* ---- requests ---- */
+
+/* What is known of the arguments: one for each parameter with a divisor. */
+typedef struct {
+  nereid_arg *list;
+  char (*types)[32];
+  int n;
+} Divided;
+
+static int divided_make(Divided *d, const nereid_image *image, const ImageVariant *v,
+                        const uint8_t *divisors) {
+  d->list = calloc((size_t)v->nslots + 1, sizeof *d->list);
+  d->types = calloc((size_t)v->nslots + 1, sizeof *d->types);
+  if (!d->list || !d->types) return error_out_of_memory();
+  for (int i = 0; i < v->nslots; i++) {
+    const ImageSlot *s = &v->slots[i];
+    if (s->kind != SLOT_ARG || divisors[s->param] < 2) continue;
+    const ImageParam *p = &image->params[s->param];
+    char *type = d->types[d->n];
+    snprintf(type, sizeof *d->types, "%s:%d", dtype_name((DType)p->type.dtype),
+             divisors[s->param]);
+    d->list[d->n++] = (nereid_arg){.name = p->name, .type = type};
+  }
+  return 0;
+}
+
+static int compile_late(nereid_image **out, const nereid_kernel *k, const ImageVariant *v,
+                        const uint8_t *divisors) {
+  nereid_request r = {.source = {.text = v->ordered, .size = v->ordered_size, .path = "late.tile"},
+                      .target = v->target};
+  Divided d = {0};
+  int code = divisors ? divided_make(&d, k->image, v, divisors) : 0;
+  r.args = d.list;
+  r.nargs = d.n;
+  if (divisors) r.known_rows = 1;
+  else r.alias = NEREID_ALIAS_ORDERED;
+  if (!code) code = nereid_compile(out, &r, v->kind);
+  free(d.list);
+  free(d.types);
+  return code;
+}
+
+/* ---- the variant of the code ---- */
+
+static int arg_slots(const ImageVariant *v) {
+  int n = 0;
+  while (n < v->nslots && v->slots[n].kind == SLOT_ARG) n++;
+  return n;
+}
+
+/* The parameters of IR text are the slots of the variant that it was printed for, in order.  Do
+ * expressions of the one image mean the same in the other, and has a launch room for its slots?
+ * Code in order has neither expressions nor maps. */
+static bool is_alike(const nereid_kernel *k, const ImageVariant *v, const nereid_image *made) {
+  int n = arg_slots(v);
+  bool alike = n == made->nparams && made->variants[0]->nslots <= v->nslots;
+  for (int i = 0; i < n && alike; i++)
+    alike = !strcmp(made->params[i].name, k->image->params[v->slots[i].param].name);
+  return alike;
+}
+
+/* Slots and operands of the alias check, in the kernel's parameters. */
+static void take_interface(ImageVariant *own, Arena *a, const nereid_kernel *k,
+                           const ImageVariant *v, const ImageVariant *made) {
+  own->nslots = made->nslots;
+  own->slots = ARENA_ARRAY(a, ImageSlot, (size_t)made->nslots);
+  for (int i = 0; i < made->nslots; i++) {
+    own->slots[i] = made->slots[i];
+    own->slots[i].param = v->slots[made->slots[i].param].param;
+  }
+  own->nnoalias = made->nnoalias;
+  own->noalias = ARENA_ARRAY(a, ImageNoAlias, (size_t)made->nnoalias);
+  for (int i = 0; i < made->nnoalias; i++) {
+    const ImageNoAlias *x = &made->noalias[i];
+    own->noalias[i] = (ImageNoAlias){v->slots[x->a].param, v->slots[x->b].param, x->or_same};
+  }
+  own->bounds = made->bounds ? ARENA_ARRAY(a, IntExpr, (size_t)k->image->nparams) : NULL;
+  for (int i = 0; made->bounds && i < arg_slots(made); i++)
+    own->bounds[v->slots[i].param] = made->bounds[i];
+}
+
+/* The variant with the code that was made of its tile IR. */
+static int adopt_code(nereid_image **out, const nereid_kernel *k, const ImageVariant *v,
+                      const nereid_image *image) {
+  const ImageVariant *made = image->variants[0];
+  ImageVariant own = *v;
+  own.ordered = NULL;
+  own.entry = made->entry;
+  own.code = made->code;
+  own.size = made->size;
+  own.threads = made->threads;
+  own.shared = made->shared;
+  take_interface(&own, image->arena, k, v, made);
+  int code = image_like(out, k->image);
+  return code ? code : image_add_variant(*out, &own, true);
+}
+
+static int make_late(nereid_kernel *k, LateCode *l) {
+  const ImageVariant *v = k->loaded[l->variant].variant;
+  nereid_image *made, *image = NULL;
+  int code = compile_late(&made, k, v, l->divisors);
+  if (code) return code;
+  bool usable = !l->divisors || is_alike(k, v, made);
+  if (usable) code = adopt_code(&image, k, v, made);
+  nereid_image_free(made);
+  if (!usable) return 0;
+  LoadItem item = {.image = image, .out = &l->loaded};
+  if (!code) item.variant = item.own = image->variants[0];
+  if (!code) code = load_items(k->device, &item, 1);
+  if (code) nereid_image_free(image);
+  else l->image = image;
+  return code;
+}
+
+/* ---- those that were made ---- */
+
+static bool is_asked_for(const LateCode *l, int i, const uint8_t *divisors, int nparams) {
+  if (l->variant != i || !l->divisors != !divisors) return false;
+  return !divisors || !memcmp(l->divisors, divisors, (size_t)nparams);
+}
+
+static int add_late(LateCode **out, nereid_kernel *k, int i, const uint8_t *divisors) {
+  size_t n = divisors ? (size_t)k->image->nparams : 0;
+  LateCode *l = *out = calloc(1, sizeof *l);
+  if (!l) return error_out_of_memory();
+  l->variant = i;
+  l->divisors = divisors ? malloc(n + 1) : NULL;
+  int code = divisors && !l->divisors ? error_out_of_memory() : 0;
+  if (!code && divisors) memcpy(l->divisors, divisors, n);
+  if (!code) code = make_late(k, l);
+  if (!code) {
+    l->next = k->late;
+    k->late = l;
+    return 0;
+  }
+  free(l->divisors);
+  free(l);
+  return code;
+}
+
+static int load_late(const Loaded **out, nereid_kernel *k, int i, const uint8_t *divisors) {
+  int code = 0;
+  pthread_mutex_lock(&k->late_lock);
+  LateCode *l = k->late;
+  while (l && !is_asked_for(l, i, divisors, k->image->nparams)) l = l->next;
+  if (!l) code = add_late(&l, k, i, divisors);
+  pthread_mutex_unlock(&k->late_lock);
+  *out = !code && l->image ? &l->loaded : NULL;
+  return code;
+}
+
+int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i) {
+  return load_late(out, k, i, NULL);
+}
+
+int kernel_load_divided(const Loaded **out, nereid_kernel *k, int i, const uint8_t *divisors) {
+  return load_late(out, k, i, divisors);
+}
+
+const char *kernel_late_reason(nereid_kernel *k, const Loaded *code, int *variant) {
+  pthread_mutex_lock(&k->late_lock);
+  const LateCode *l = k->late;
+  while (l && &l->loaded != code) l = l->next;
+  pthread_mutex_unlock(&k->late_lock);
+  if (!l) return NULL;
+  *variant = l->variant;
+  return l->divisors ? ", for these strides" : ", in order: arguments overlap";
+}
+
+void kernel_free_late(nereid_kernel *k) {
+  for (LateCode *l = k->late, *next; l; l = next) {
+    next = l->next;
+    if (l->loaded.variant) k->device->ops->unload(k->device, &l->loaded);
+    nereid_image_free(l->image);
+    free(l->divisors);
+    free(l);
+  }
+}
