@@ -63,7 +63,8 @@ GRAPH_TEMPLATES := $(sort $(wildcard planner/kernels/templates/*.py))
 GRAPH_REWRITES := $(sort $(wildcard planner/passes/rewrites/*.py))
 PROJECT_FILES := $(sort $(wildcard model/aot/runtime/*)) runtime/support/team.h \
   runtime/support/cores.h runtime/support/npy_header.h runtime/device/cuda_api.h \
-  runtime/device/ptx_registers.h planner/plan/buffer_offsets.h
+  runtime/device/ptx_registers.h runtime/device/boxed_tensor.h \
+  planner/plan/buffer_offsets.h
 UNIT_TESTS := $(patsubst %.c,$B/%,$(wildcard tests/*/unit/*.c))
 FUZZ := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
 BENCHES := $(patsubst %.c,$B/%,$(wildcard bench/*.c))

@@ -124,6 +124,42 @@ static int build_model(Build *b) {
 
 /* ---- kernels ---- */
 
+/* Takes the image, or adds it to the ones before. */
+static int add_image(nereid_image **out, nereid_image *image) {
+  if (!*out) {
+    *out = image;
+    return 0;
+  }
+  int code = nereid_image_add(*out, image);
+  nereid_image_free(image);
+  return code;
+}
+
+static int same_code(bool *same, const nereid_image *x, const nereid_image *y) {
+  nereid_variant v, w;
+  int code = nereid_image_get_variant(&v, x, 0);
+  if (!code) code = nereid_image_get_variant(&w, y, 0);
+  *same = !code && v.size == w.size && !memcmp(v.code, w.code, v.size);
+  return code;
+}
+
+/* The kernel's code for a target, and that without tensor maps for arguments of which there are
+ * none, if it is another. */
+static int compile_target(nereid_image **out, const nereid_request *like) {
+  nereid_request r = *like;
+  nereid_image *image, *plain;
+  bool same = false;
+  int code = nereid_compile(&image, &r, NEREID_PTX);
+  if (code) return code;
+  r.no_tensor_maps = 1;
+  code = nereid_compile(&plain, &r, NEREID_PTX);
+  if (!code) code = same_code(&same, image, plain);
+  if (!code) code = add_image(out, image);
+  if (!code && !same) code = add_image(out, plain);
+  else nereid_image_free(plain);
+  return code;
+}
+
 /* The kernel's code for each of the targets. */
 static int compile_targets(nereid_image **out, Build *b) {
   const char *list = b->build.targets ? b->build.targets : "sm_90a";
@@ -132,12 +168,8 @@ static int compile_targets(nereid_image **out, Build *b) {
   int code = 0, status = args_split(&targets, list) ? STATUS_OK : STATUS_PROBLEM;
   r->alias = b->disjoint ? NEREID_ALIAS_DISJOINT : NEREID_ALIAS_ORDERED;
   for (int i = 0; i < targets.len && !status && !code; i++) {
-    nereid_image *image = NULL;
     r->target = targets.data[i];
-    code = nereid_compile(&image, r, NEREID_PTX);
-    if (!code && *out) code = nereid_image_add(*out, image);
-    else if (!code) *out = image, image = NULL;
-    nereid_image_free(image);
+    code = compile_target(out, r);
   }
   strings_free(&targets);
   return code ? args_failed(code) : status;

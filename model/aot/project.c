@@ -392,7 +392,7 @@ static int write_makefile(Project *p) {
                         {"flags", kernel_flags(p)},
                         {"embed", p->options->embed_weights ? " 1" : ""},
                         {"kernels", p->kernel_files},
-                        {"replay", p->gpu ? "replay.o " : ""},
+                        {"replay", p->gpu ? "replay.o maps.o " : ""},
                         {"retry", retry(p)}};
   return write_filled(p, "Makefile", "Makefile", slots, sizeof slots / sizeof *slots);
 }
@@ -424,7 +424,9 @@ static int write_fixed(Project *p) {
   if (!code && p->gpu) code = write_filled(p, "device.h", "device_cuda.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "cuda.h", "cuda_api.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "registers.h", "ptx_registers.h", NULL, 0);
+  if (!code && p->gpu) code = write_filled(p, "boxed_tensor.h", "boxed_tensor.h", NULL, 0);
   if (!code && p->gpu) code = write_filled(p, "replay.c", "replay.c", NULL, 0);
+  if (!code && p->gpu) code = write_filled(p, "maps.c", "maps.c", NULL, 0);
   return code;
 }
 

@@ -15,7 +15,6 @@ static nereid_kind kind_of(const Project *p) { return p->gpu ? NEREID_PTX : NERE
 
 static uint32_t add_kernel(Project *p, PlanKernel *of, const nereid_request *r) {
   ProjectKernel k = {.request = *r, .name = r->symbol, .of = of};
-  k.request.no_tensor_maps = 1; /* projects make none */
   if (p->options->name)
     k.request.symbol = arena_printf(p->arena, "%s_%s", p->options->name, k.name);
   vec_push(p->arena, &p->kernels, k);
@@ -49,6 +48,18 @@ static int find_kernels(Project *p) {
 
 /* ---- compiling: each kernel for each target ---- */
 
+int project_arguments(const ImageVariant *v) {
+  int n = 0;
+  while (n < v->nslots && v->slots[n].kind == SLOT_ARG) n++;
+  for (int i = n; i < v->nslots; i++)
+    BUG_IF(v->slots[i].kind != SLOT_MAP, "kernel %s has derived parameters", v->entry);
+  return n;
+}
+
+static const ImageVariant *variant(const ProjectTarget *t, size_t i) {
+  return t->codes[i].image->variants[0];
+}
+
 typedef struct {
   Project *p;
   bool assemble;
@@ -57,12 +68,14 @@ typedef struct {
   char **messages; /* of failures, malloc'ed */
 } Work;
 
-static int assemble(ProjectTarget *t, size_t i) {
-  nereid_variant v;
-  int code = nereid_image_get_variant(&v, t->images[i], 0);
-  if (code) return code;
-  return cubin_assemble(&t->cubins[i], &t->cubin_sizes[i], v.code, v.size, t->name, NULL, NULL);
+static int compile_code(const Work *w, ProjectCode *out, const nereid_request *r) {
+  int code = nereid_compile(&out->image, r, kind_of(w->p));
+  if (code || !w->assemble) return code;
+  const ImageVariant *v = out->image->variants[0];
+  return cubin_assemble(&out->cubin, &out->cubin_size, v->code, v->size, r->target, NULL, NULL);
 }
+
+static int count_maps(const ImageVariant *v) { return v->nslots - project_arguments(v); }
 
 static void compile_one(void *context, size_t at) {
   const Work *w = context;
@@ -70,8 +83,10 @@ static void compile_one(void *context, size_t at) {
   ProjectTarget *t = &w->p->targets[at / n];
   nereid_request r = w->p->kernels.data[i].request;
   r.target = t->name;
-  w->codes[at] = nereid_compile(&t->images[i], &r, kind_of(w->p));
-  if (!w->codes[at] && w->assemble) w->codes[at] = assemble(t, i);
+  int code = compile_code(w, &t->codes[i], &r);
+  r.no_tensor_maps = 1;
+  if (!code && count_maps(variant(t, i))) code = compile_code(w, &t->plain[i], &r);
+  w->codes[at] = code;
   /* The message is this thread's, and shall be the caller's. */
   if (w->codes[at]) w->messages[at] = error_keep();
   compile_count_add(w->count);
@@ -97,19 +112,20 @@ static int compile_all(Project *p) {
   return first_failure(&w, n);
 }
 
-static bool same_slots(const nereid_image *a, const nereid_image *b) {
+/* Do both take the same arguments?  Each makes its own maps of them. */
+static bool same_arguments(const nereid_image *a, const nereid_image *b) {
   const ImageVariant *v = a->variants[0], *w = b->variants[0];
-  bool same = v->nslots == w->nslots;
-  for (int i = 0; i < v->nslots && same; i++)
-    same = v->slots[i].kind == w->slots[i].kind && v->slots[i].param == w->slots[i].param;
+  int n = project_arguments(v);
+  bool same = n == project_arguments(w);
+  for (int i = 0; i < n && same; i++) same = v->slots[i].param == w->slots[i].param;
   return same;
 }
 
 /* A step has one list of arguments. */
-static void drop_other_slots(Project *p) {
+static void drop_other_arguments(Project *p) {
   for (uint32_t i = 0; i < p->plan->nsteps; i++) {
     ProjectChoice *c = &p->of_step[i];
-    if (!same_slots(project_image(p, c->general), project_image(p, c->aligned)))
+    if (!same_arguments(project_image(p, c->general), project_image(p, c->aligned)))
       c->aligned = c->general;
   }
 }
@@ -118,30 +134,31 @@ int project_compile(Project *p) {
   int code = find_kernels(p);
   size_t n = p->kernels.len;
   for (uint32_t i = 0; i < p->ntargets && !code; i++) {
-    p->targets[i].images = ARENA_ARRAY(p->arena, nereid_image *, n);
-    p->targets[i].cubins = ARENA_ARRAY(p->arena, char *, n);
-    p->targets[i].cubin_sizes = ARENA_ARRAY(p->arena, size_t, n);
+    p->targets[i].codes = ARENA_ARRAY(p->arena, ProjectCode, n);
+    p->targets[i].plain = ARENA_ARRAY(p->arena, ProjectCode, n);
   }
   if (!code) code = compile_all(p);
-  if (!code) drop_other_slots(p);
+  if (!code) drop_other_arguments(p);
   return code;
 }
 
+static void free_codes(ProjectCode *codes, size_t n) {
+  for (size_t i = 0; codes && i < n; i++) {
+    nereid_image_free(codes[i].image);
+    free(codes[i].cubin);
+  }
+}
+
 void project_free_kernels(Project *p) {
-  for (uint32_t i = 0; i < p->ntargets; i++)
-    for (size_t j = 0; p->targets[i].cubin_sizes && j < p->kernels.len; j++) {
-      nereid_image_free(p->targets[i].images[j]);
-      free(p->targets[i].cubins[j]);
-    }
+  for (uint32_t i = 0; i < p->ntargets; i++) {
+    free_codes(p->targets[i].codes, p->kernels.len);
+    free_codes(p->targets[i].plain, p->kernels.len);
+  }
   kernels_close(&p->found);
 }
 
 const nereid_image *project_image(const Project *p, uint32_t kernel) {
-  return p->targets[0].images[kernel];
-}
-
-static const ImageVariant *variant(const ProjectTarget *t, size_t i) {
-  return t->images[i]->variants[0];
+  return p->targets[0].codes[kernel].image;
 }
 
 /* ---- GPUs ---- */
@@ -163,27 +180,80 @@ static void put_bytes(FILE *f, const char *bytes, size_t size) {
     fprintf(f, "%s%u,", i % 24 ? "" : "\n    ", (unsigned char)bytes[i]);
 }
 
-static void put_gpu_kernel(FILE *f, const ProjectTarget *t, size_t i) {
-  const ImageVariant *v = variant(t, i);
-  fprintf(f, "\nstatic const char k%zu_ptx[] =\n", i);
+/* The code k<i><suffix>. */
+static void put_code(FILE *f, const ProjectCode *c, size_t i, const char *suffix) {
+  const ImageVariant *v = c->image->variants[0];
+  fprintf(f, "\nstatic const char k%zu%s_ptx[] =\n", i, suffix);
   quote_lines(f, v->code, v->size);
   fputs(";\n", f);
-  if (!t->cubins[i]) return;
-  fprintf(f, "\n_Alignas(16) static const unsigned char k%zu_cubin[] = {", i);
-  put_bytes(f, t->cubins[i], t->cubin_sizes[i]);
+  if (!c->cubin) return;
+  fprintf(f, "\n_Alignas(16) static const unsigned char k%zu%s_cubin[] = {", i, suffix);
+  put_bytes(f, c->cubin, c->cubin_size);
   fputs("\n};\n", f);
+}
+
+/* Its entry in the table, up to the maps. */
+static void put_entry(FILE *f, const ProjectCode *c, size_t i, const char *suffix) {
+  const ImageVariant *v = c->image->variants[0];
+  fprintf(f, "{\"%s\", k%zu%s_ptx, ", v->entry, i, suffix);
+  if (c->cubin) fprintf(f, "k%zu%s_cubin, ", i, suffix);
+  else fputs("NULL, ", f);
+  fprintf(f, "%d, %lld, ", v->threads, (long long)v->shared);
+}
+
+static int argument_of(const ImageVariant *v, int param) {
+  int i = 0;
+  while (v->slots[i].param != param) i++;
+  return i;
+}
+
+/* {scale, argument}: a launch's number is one, or one times an integer. */
+static void put_number(FILE *f, Project *p, const nereid_image *image, const IntExpr *e) {
+  const ImageVariant *v = image->variants[0];
+  int64_t *values = ARENA_ARRAY(p->arena, int64_t, (size_t)image_nnames(image)), scale = 0;
+  int param = 0;
+  while (param < image->nparams && !intexpr_uses(e, param)) param++;
+  values[param] = 1;
+  BUG_IF(intexpr_eval(&scale, e, values), "a tensor map of %s", e->text);
+  fprintf(f, "{%lld, %d}, ", (long long)scale,
+          param < image->nparams ? argument_of(v, param) : -1);
+}
+
+static void put_map(FILE *f, Project *p, const nereid_image *image, const ImageSlot *s) {
+  const ImageMap *m = s->map;
+  fprintf(f, "    {%d, %d, %d, {", argument_of(image->variants[0], s->param), m->bytes, m->rank);
+  for (int i = 0; i < m->rank; i++) fprintf(f, "%d, ", m->box[i]);
+  fputs("}, {", f);
+  for (int i = 0; i < m->rank; i++) put_number(f, p, image, &m->extent[i]);
+  fputs("}, {", f);
+  for (int i = 0; i < m->rank; i++) put_number(f, p, image, &m->stride[i]);
+  fputs("}},\n", f);
+}
+
+static void put_gpu_kernel(FILE *f, Project *p, const ProjectTarget *t, size_t i) {
+  const ImageVariant *v = variant(t, i);
+  put_code(f, &t->codes[i], i, "");
+  if (!t->plain[i].image) return;
+  fprintf(f, "\nstatic const Map k%zu_maps[] = {\n", i);
+  for (int k = project_arguments(v); k < v->nslots; k++)
+    put_map(f, p, t->codes[i].image, &v->slots[k]);
+  fputs("};\n", f);
+  put_code(f, &t->plain[i], i, "_plain");
+  fprintf(f, "\nstatic const Kernel k%zu_plain = ", i);
+  put_entry(f, &t->plain[i], i, "_plain");
+  fputs("NULL, 0, NULL};\n", f);
 }
 
 static void put_gpu_table(FILE *f, const ProjectTarget *t, size_t n, const char *prefix) {
   fprintf(f, "\nconst Kernel %s_kernels_%s[] = {\n", prefix, t->name);
   for (size_t i = 0; i < n; i++) {
-    const ImageVariant *v = variant(t, i);
-    fprintf(f, "    {\"%s\", k%zu_ptx, ", v->entry, i);
-    if (t->cubins[i]) fprintf(f, "k%zu_cubin, ", i);
-    else fputs("NULL, ", f);
-    fprintf(f, "%d, %lld},\n", v->threads, (long long)v->shared);
+    fputs("    ", f);
+    put_entry(f, &t->codes[i], i, "");
+    int maps = count_maps(variant(t, i));
+    if (maps) fprintf(f, "k%zu_maps, %d, &k%zu_plain},\n", i, maps, i);
+    else fputs("NULL, 0, NULL},\n", f);
   }
-  fputs("    {NULL, NULL, NULL, 0, 0},\n};\n", f);
+  fputs("    {NULL, NULL, NULL, 0, 0, NULL, 0, NULL},\n};\n", f);
 }
 
 static int write_target(Project *p, const ProjectTarget *t) {
@@ -193,7 +263,7 @@ static int write_target(Project *p, const ProjectTarget *t) {
   if (code) return code;
   fprintf(f, "/* Kernels of kernels.py for %s. */\n#include \"kernels.h\"\n\n", t->name);
   fprintf(f, "extern const Kernel %s_kernels_%s[];\n", project_prefix(p), t->name);
-  for (size_t i = 0; i < n; i++) put_gpu_kernel(f, t, i);
+  for (size_t i = 0; i < n; i++) put_gpu_kernel(f, p, t, i);
   put_gpu_table(f, t, n, project_prefix(p));
   return project_file_close(&p->folder, f);
 }

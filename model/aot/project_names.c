@@ -12,7 +12,7 @@ enum { NAME_MAX_ = 32 };
 /* Headers of projects and targets of their Makefile, which NAME.h and the program would replace. */
 static const char *const taken[] = {"plan",  "kernels", "npy",       "npy_header",     "team",
                                     "cores", "cuda",    "device",    "registers",      "all",
-                                    "clean", "libs",    "buffer_offsets"};
+                                    "clean", "libs",    "buffer_offsets", "boxed_tensor"};
 
 int project_check_name(const char *name) {
   size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");

@@ -81,18 +81,18 @@ static void put_args(Project *p, Text *out, uint32_t number, DimList *used) {
   const nereid_image *image = project_image(p, p->of_step[number].general);
   const ImageVariant *v = image->variants[0];
   text_puts(out, "  const uint64_t args[] = {\n");
-  for (int i = 0; i < v->nslots; i++) {
-    BUG_IF(v->slots[i].kind != SLOT_ARG, "kernel %s has derived parameters", s->kernel);
+  int n = project_arguments(v);
+  for (int i = 0; i < n; i++) {
     const StepArg *a = find_arg(s, image->params[v->slots[i].param].name);
     if (a->kind == STEP_INT) vec_push(p->arena, used, a->value);
     put_arg(p, out, a);
   }
-  text_printf(out, "%s  };\n", v->nslots ? "" : "      0,\n");
+  text_printf(out, "%s  };\n", n ? "" : "      0,\n");
 }
 
 static void put_step(Project *p, Text *out, uint32_t number) {
   const PlanStep *s = &p->plan->steps[number];
-  int nargs = project_image(p, p->of_step[number].general)->variants[0]->nslots;
+  int nargs = project_arguments(project_image(p, p->of_step[number].general)->variants[0]);
   Text body = text_new(p->arena);
   DimList used = {0};
   put_kernel_number(p, &body, number, &used);

@@ -7,6 +7,7 @@
 #include "lang/base/embedded.h"
 #include "model/aot/project.h"
 #include "planner/compile/plan_kernels.h"
+#include "runtime/image/image.h"
 #include "runtime/support/error.h"
 
 enum { PROJECT_TARGETS_MAX = 8, PROJECT_FILES_MAX = 512 };
@@ -66,11 +67,16 @@ typedef struct {
   uint32_t general, aligned; /* numbers; equal if there is one only */
 } ProjectChoice;
 
+/* A kernel's code. */
 typedef struct {
-  const char *name;      /* "sm_90a" */
-  nereid_image **images; /* by kernel */
-  char **cubins;         /* by kernel; NULL: none */
-  size_t *cubin_sizes;
+  nereid_image *image; /* NULL: there is no such code */
+  char *cubin;         /* NULL: none */
+  size_t cubin_size;
+} ProjectCode;
+
+typedef struct {
+  const char *name;           /* "sm_90a" */
+  ProjectCode *codes, *plain; /* by kernel; `plain` of those that have tensor maps: without them */
 } ProjectTarget;
 
 struct Project {
@@ -128,6 +134,8 @@ int project_write_kernels(Project *p);
 void project_free_kernels(Project *p);
 /* The first target's image of a kernel. */
 const nereid_image *project_image(const Project *p, uint32_t kernel);
+/* How many arguments of its own the kernel takes, before its tensor maps. */
+int project_arguments(const ImageVariant *v);
 
 typedef VEC(Dim) DimList;
 

@@ -155,6 +155,8 @@ static const char mapping[] =
     "                    const unsigned *box) {\n"
     "  static const unsigned steps[] = {1, 1, 1, 1, 1};\n"
     "  unsigned row = box[0] * bytes;\n"
+    "  for (unsigned i = 0; i < rank; i++)\n"
+    "    if (extents[i] - 1 > INT32_MAX) return INVALID_VALUE; /* coordinates are i32 */\n"
     "  return cuTensorMapEncodeTiled(out, bytes == 4 ? 2 : bytes == 2, rank,\n"
     "                                (void *)(uintptr_t)address, extents, strides, box, steps, 0,\n"
     "                                row == 128 ? 3 : row == 64 ? 2 : 1, 2, 0);\n"
@@ -219,11 +221,17 @@ static void put_code(Text *t, const ImageVariant *v, int i) {
   text_puts(t, "\n  0};\n\n");
 }
 
-/* The first variant that has the same conditions. */
+static int count_maps(const ImageVariant *v) {
+  int n = 0;
+  for (int i = 0; i < v->nslots; i++) n += v->slots[i].kind == SLOT_MAP;
+  return n;
+}
+
+/* The first variant that has the same conditions.  That its maps can be made is one of its own. */
 static int first_with_guards(const nereid_image *image, const ImageVariant *v) {
   for (int i = 0; i < image->nvariants; i++) {
     const ImageVariant *x = image->variants[i];
-    bool same = x->nguards == v->nguards;
+    bool same = x == v || (x->nguards == v->nguards && !count_maps(x) && !count_maps(v));
     for (int g = 0; g < v->nguards && same; g++)
       same = !strcmp(x->guards[g].text, v->guards[g].text);
     if (same) return i;
@@ -285,12 +293,6 @@ static void put_slots(Text *t, const Writer *w, const ImageVariant *v) {
   text_puts(t, v->nslots ? "};\n" : "0};\n");
 }
 
-static int count_maps(const ImageVariant *v) {
-  int n = 0;
-  for (int i = 0; i < v->nslots; i++) n += v->slots[i].kind == SLOT_MAP;
-  return n;
-}
-
 /* start.c and device cuda make the same maps; the driver refuses others than the hardware takes. */
 static void put_maps(Text *t, const Writer *w, const ImageVariant *v) {
   int n = count_maps(v), map = 0;
@@ -312,18 +314,20 @@ static void put_maps(Text *t, const Writer *w, const ImageVariant *v) {
     for (int k = 0; k < m->rank; k++) text_printf(t, "%s%d", k ? ", " : "", m->box[k]);
     text_puts(t, "});\n");
   }
-  text_puts(t, "    if (r) return r;\n");
 }
 
+/* A launch whose maps can't be made goes on to the next variant. */
 static void put_variant(Text *t, const Writer *w, int i) {
   static const char *const axes[] = {"grid_x", "grid_y", "grid_z"};
   const ImageVariant *v = w->image->variants[i];
+  bool maps = count_maps(v) > 0;
   text_printf(t, "  if (k->functions[%d]", i);
   for (int g = 0; g < v->nguards; g++)
     text_printf(t, " &&\n      %s", intexpr_c(w->arena, &v->guards[g]));
   text_puts(t, ") {\n");
   put_maps(t, w, v);
   put_slots(t, w, v);
+  if (maps) text_puts(t, "    if (!r)\n  ");
   text_printf(t, "    return cuLaunchKernel(k->functions[%d],\n", i);
   for (int axis = 0; axis < 3; axis++)
     if (v->has_grid) text_printf(t, "        (unsigned)%s,\n", intexpr_c(w->arena, &v->grid[axis]));

@@ -236,6 +236,30 @@ def check_index_driver(project, model, cc, flags):
                 raise Failure(f"no message '{message}' in {done.stderr}")
 
 
+def check_maps(project, model, cc, flags):
+    """A product's operands are boxes of tensors, whose maps a launch makes if they are others than
+    the last launch's; where the hardware takes no such map the kernel without maps runs."""
+    fake, log = project / "libcuda.so.1", project / "log"
+    run(cc, "-shared", "-fPIC", "-O1", "-o", fake, ROOT / "tests/support/fake_cuda.c")
+    fakes = {"LD_LIBRARY_PATH": str(project), "FAKE_CUDA_LOG": str(log)}
+    for k, setting, maps in (64, "sm=90", 2), (72, "sm=90", 2), (60, "sm=90", 0), (64, "sm=87", 0):
+        files = [project / "x.npy", project / "w.npy"]
+        for path, shape in zip(files, ((256, k), (k, 512))):
+            np.save(path, np.ones(shape, np.float16))
+        run(project / "model", *files, "--runs", 2, "--out-dir", project / "out",
+            FAKE_CUDA=setting, **fakes)
+        lines = log.read_text().splitlines()
+        log.unlink()
+        made = [line for line in lines if line.startswith("map")]
+        arguments = [len(line.split(" : ")[1].split()) for line in lines
+                     if line.startswith("launch")]
+        plain = arguments[0] - maps
+        if len(made) != maps or arguments != [plain + maps] * 2 or plain not in (3, 4):
+            raise Failure(f"K of {k} on {setting}: {len(made)} maps, kernels of {arguments}")
+        if maps and f"of {k} by 0" not in made[0]:
+            raise Failure(f"K of {k}: rows of {made[0]}")
+
+
 def check_refused(project, model, cc, flags):
     """Data that an operator refuses ends the run."""
     arrays = [np.arange(6).reshape(2, 3), np.array([1, 0, 2]), np.ones((2, 3), np.float32)]
@@ -401,6 +425,8 @@ def some():
                  also=check_driver),
             Task("tv_shufflenet_v2_x0_5", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
                  also=check_driver),
+            Task("product", "sm_90a,sm_86", cflags=SANITIZE, options=["--ptx-only"],
+                 also=check_maps, source=SOURCES / "product.py"),
             Task("mlp", "sm_90a")]
 
 

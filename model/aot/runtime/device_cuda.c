@@ -48,6 +48,8 @@ static int load_library(Device *d) {
   const char *missing = find_functions(d, needed, sizeof needed / sizeof *needed, &d->api);
   if (missing) return model_fail(MODEL_E_DEVICE, "the NVIDIA driver is too old: no %s", missing);
   d->has_graphs = !find_functions(d, graphs, sizeof graphs / sizeof *graphs, &d->graphs);
+  static const char *const make_map[] = {"cuTensorMapEncodeTiled"};
+  find_functions(d, make_map, 1, &d->make_map);
   return model_cuda_failed(d, d->api.init(0), "starting the NVIDIA driver");
 }
 
@@ -135,9 +137,7 @@ static void load_again(const Device *d, const Kernel *k, Loaded *l) {
   if (better) *l = more;
 }
 
-static int load_kernel(Device *d, int i) {
-  const Kernel *k = &d->target->kernels[i];
-  Loaded *l = &d->kernels[i];
+static int load_kernel(Device *d, const Kernel *k, Loaded *l) {
   char log[512] = "", what[768];
   bool from_ptx;
   const CuResult r = load_code(d, k, &l->module, &from_ptx, log, sizeof log);
@@ -149,7 +149,18 @@ static int load_kernel(Device *d, int i) {
                              "finding the kernel in its code");
   if (!code && from_ptx) load_again(d, k, l);
   l->threads = (unsigned)k->threads;
+  if (!code) code = model_maps_open(l, k);
   return code ? code : allow_shared(d, k, l);
+}
+
+static int load_kernels(Device *d, int n) {
+  int code = 0;
+  for (int i = 0; i < n && !code; i++) {
+    const Kernel *k = &d->target->kernels[i];
+    code = load_kernel(d, k, &d->kernels[i]);
+    if (!code && k->plain) code = load_kernel(d, k->plain, &d->plain[i]);
+  }
+  return code;
 }
 
 static int open_device(Device *d, const model_options *o) {
@@ -157,11 +168,12 @@ static int open_device(Device *d, const model_options *o) {
   if (!code) code = find_device(d, o->device);
   if (!code) code = find_target(d);
   if (code) return code;
-  d->kernels = calloc((size_t)model_plan.nkernels + 1, sizeof *d->kernels);
-  if (!d->kernels) return model_fail(MODEL_E_MEMORY, "out of memory");
+  const size_t n = (size_t)model_plan.nkernels;
+  d->kernels = calloc(n + 1, sizeof *d->kernels);
+  d->plain = calloc(n + 1, sizeof *d->plain);
+  if (!d->kernels || !d->plain) return model_fail(MODEL_E_MEMORY, "out of memory");
   model_cuda_enter(d);
-  for (int i = 0; i < model_plan.nkernels && !code; i++) code = load_kernel(d, i);
-  return code;
+  return load_kernels(d, (int)n);
 }
 
 int model_device_open(Device **out, const model_options *o) {
@@ -174,15 +186,22 @@ int model_device_open(Device **out, const model_options *o) {
   return code;
 }
 
+static void unload_kernels(const Device *d, Loaded *kernels) {
+  for (int i = 0; kernels && i < model_plan.nkernels; i++) {
+    if (kernels[i].module) d->api.module_unload(kernels[i].module);
+    free(kernels[i].maps);
+  }
+  free(kernels);
+}
+
 void model_device_close(Device *d) {
   if (!d) return;
   if (d->context) model_cuda_enter(d);
-  for (int i = 0; d->kernels && i < model_plan.nkernels; i++)
-    if (d->kernels[i].module) d->api.module_unload(d->kernels[i].module);
+  unload_kernels(d, d->kernels);
+  unload_kernels(d, d->plain);
   if (d->context) model_forget_recording(d);
   if (d->context) d->api.context_release(d->device);
   if (d->library) dlclose(d->library);
-  free(d->kernels);
   free(d);
 }
 
@@ -239,17 +258,21 @@ int model_device_sync(Device *d, void *stream) {
 
 int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int64_t x, int64_t y,
                  int64_t z) {
-  enum { ARGS_MAX = 1024 }; /* kernels with more of them are not made */
+  enum { ARGS_MAX = 1024 }; /* kernels with more of them, or with more maps, are not made */
   Device *d = r->device;
+  const Kernel *of = &d->target->kernels[kernel];
   const Loaded *k = &d->kernels[kernel];
   const unsigned grid[3] = {(unsigned)x, (unsigned)y, (unsigned)z};
-  void *params[ARGS_MAX];
+  void *params[2 * ARGS_MAX];
   if (x == 0 || y == 0 || z == 0) return 0;
   if (x < 0 || y < 0 || z < 0 || x > d->max_grid[0] || y > d->max_grid[1] || z > d->max_grid[2])
     return model_fail(MODEL_E_USAGE, "kernel %s: a grid of %lld, %lld, %lld is not possible on %s",
                       model_plan.kernels[kernel], (long long)x, (long long)y, (long long)z,
                       d->name);
+  const bool boxes = model_maps_fill(d, k, of, args);
+  if (!boxes) k = &d->plain[kernel];
   for (int i = 0; i < nargs; i++) params[i] = (void *)(uintptr_t)&args[i];
+  for (int i = 0; boxes && i < of->nmaps; i++) params[nargs + i] = k->maps[i].map;
   const CudaApi *api = model_cuda_enter(d);
   if (d->recording)
     return model_cuda_failed(d, model_record_kernel(d, k, grid, params), "recording a kernel");
