@@ -302,9 +302,23 @@ static void find_pair(Packed *p) {
     }
 }
 
+static uint32_t tile_rank(const Packed *p) { return p->axes[0].n + p->axes[1].n; }
+
+/* Where the digits are too many for a tile, elements are computed one by one. */
+static void keep_rank(Packed *p) {
+  if (tile_rank(p) <= MAX_RANK) return;
+  p->pair = (FieldPair){0};
+  for (int a = 0; a < 2; a++) {
+    p->axes[a].n = 1;
+    p->index[a] = index_of_digits(p->k, &p->axes[a]);
+  }
+  p->fields = read_form(p, p->index[0], p->index[1], &p->form);
+}
+
 static void find_pairs(Packed *p, bool few) {
   find_pair(p);
   if (few && !p->pair.digit) pair_words(p);
+  keep_rank(p);
 }
 
 /* ---- the order of axes ---- */
@@ -331,8 +345,6 @@ static void order_axes(Packed *p) {
     }
   for (uint32_t i = 0; i < n; i++) *list[i].axis = i;
 }
-
-static uint32_t tile_rank(const Packed *p) { return p->axes[0].n + p->axes[1].n; }
 
 /* ---- text ---- */
 
@@ -629,10 +641,11 @@ static void write_weight(Packed *p, bool rounds) {
   const ValueType *t = &p->right->type;
   const Dim *at = index + (t->rank == 2);
   const char *text = NULL;
-  bool whole = !k->masks[AXIS_M] && !k->masks[AXIS_N];
-  p->form.rank = whole ? tile_rank(p) : 0;
-  if (!whole && !p->pair.apart) p->pair.digit = NULL;
-  if (p->pair.digit && whole) {
+  /* What is loaded or computed in pairs is joined along one axis more. */
+  bool joins = !k->masks[AXIS_M] && !k->masks[AXIS_N] && tile_rank(p) < MAX_RANK;
+  p->form.rank = joins ? tile_rank(p) : 0;
+  if (!joins && !p->pair.apart) p->pair.digit = NULL;
+  if (p->pair.digit && joins) {
     p->pair.shape = tile_shape(p, &p->form, false);
     if (p->form.table) p->pair.bytes = tile_shape(p, &p->form, true);
   }

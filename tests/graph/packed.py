@@ -239,13 +239,14 @@ def tensor_core_tiles(w):
 FORMS = [tensor_core_tiles, along_the_sum, along_columns, fields_of_two_bits, two_in_bytes, experts,
          bytes_that_wrap, signed_bytes_of_words, table_in_bytes, table_of_bf16, bytes_of_rows]
 # The function by which the kernel makes 16-bit floats of fields; two words need whole tiles.
-FIELDS = {tensor_core_tiles: "two_fields", along_the_sum: "two_fields", along_columns: "two_words",
+FIELDS = {tensor_core_tiles: "two_fields", along_the_sum: "two_fields",
+          along_columns: "(?:two_words|one_field)",
           fields_of_two_bits: "two_fields", two_in_bytes: "two_fields", experts: "two_fields",
           table_in_bytes: "choose_numbers",
           table_of_bf16: "choose_numbers"}
-# rows, k, n, group
+# rows, k, n, group; with 64 rows a warpgroup multiplies
 SIZES = [(5, 256, 64, 64), (1, 384, 40, 128), (1, 768, 48, 128),
-         (17, 64, 24, 32), (33, 160, 136, 32), (3, 192, 64, 64)]
+         (17, 64, 24, 32), (33, 160, 136, 32), (3, 192, 64, 64), (64, 512, 128, 128)]
 LARGE = [(1, 1024, 1024, 32), (20, 640, 1024, 64)]  # what fields choose is not written to memory
 NAMES = {"float16": "f16", "float32": "bf16", "int32": "i32", "int8": "i8", "uint8": "u8"}
 
