@@ -213,9 +213,27 @@ static int64_t columns_of(const Type *tile, int first) {
   return n;
 }
 
-static Affine padded_rows(const Type *tile, const Affine *axes, int64_t size, int64_t pitch) {
+/* The first of the last axes that have so many elements together; -1: none is. */
+static int first_of_columns(const Type *tile, int64_t columns) {
+  int a = tile->rank;
+  int64_t n = 1;
+  while (a > 0 && n < columns) n *= tile->shape[--a];
+  return n == columns ? a : -1;
+}
+
+/* The columns of rows that a tile and a reshaped one both have; all elements, if there are none. */
+static int64_t common_columns(const Type *a, const Type *b, int64_t size) {
+  int64_t columns = columns_of(a, first_column(a, size));
+  if (first_of_columns(b, columns) >= 0) return columns;
+  columns = columns_of(b, first_column(b, size));
+  return first_of_columns(a, columns) >= 0 ? columns : type_numel(*a);
+}
+
+/* The place of an element in rows of so many columns. */
+static Affine padded_rows(const Type *tile, const Affine *axes, int64_t size, int64_t columns,
+                          int64_t pitch) {
   Type rows = *tile, row = *tile;
-  int first = first_column(tile, size);
+  int first = first_of_columns(tile, columns);
   rows.rank = (uint8_t)first;
   row.rank = (uint8_t)(tile->rank - first);
   memmove(row.shape, tile->shape + first, row.rank * sizeof *row.shape);
@@ -224,19 +242,19 @@ static Affine padded_rows(const Type *tile, const Affine *axes, int64_t size, in
   return sum;
 }
 
-/* Through a buffer of rows: the same tile, other threads. */
-static void through_rows(Build *s, NestVar *from, NestVar *to, const Type *tile) {
-  int64_t size = dtype_bytes(from->dtype), columns = columns_of(tile, first_column(tile, size));
-  int64_t pitch = row_pitch(s, columns, size);
-  NestBuffer *buf = build_tile_buffer(s, "tile", tile);
-  buf->bytes = type_numel(*tile) / columns * pitch;
+/* Through a buffer of rows of so many columns: the same elements, other threads. */
+static void through_rows(Build *s, NestVar *from, NestVar *to, int64_t columns) {
+  int64_t size = dtype_bytes(from->dtype), rows = type_numel(from->tile) / columns;
+  int64_t pitch = rows > 1 ? row_pitch(s, columns, size) : columns * size;
+  NestBuffer *buf = build_tile_buffer(s, "tile", &from->tile);
+  buf->bytes = rows * pitch;
   Open o = build_open(s, from->layout);
   build_st_shared(s, build_tile_ref(s, from, o.axes), from->dtype, buf, ref_none(),
-                  padded_rows(tile, o.axes, size, pitch));
+                  padded_rows(&from->tile, o.axes, size, columns, pitch));
   build_close(s, &o);
   o = build_open(s, to->layout);
   build_ld_shared(s, build_tile_ref(s, to, o.axes), to->dtype, buf, ref_none(),
-                  padded_rows(tile, o.axes, size, pitch));
+                  padded_rows(&to->tile, o.axes, size, columns, pitch));
   build_close(s, &o);
 }
 
@@ -249,15 +267,7 @@ NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout 
     st->type = v->dtype;
     return v;
   }
-  if (tile->rank > 1 && type_same_shape(from->tile, *tile)) {
-    through_rows(s, from, v, tile);
-    return v;
-  }
-  NestBuffer *buf = build_to_buffer(s, from, &from->tile);
-  Open o = build_open(s, to);
-  build_ld_shared(s, build_tile_ref(s, v, o.axes), v->dtype, buf, ref_none(),
-                  build_linear(tile, o.axes, dtype_bytes(v->dtype)));
-  build_close(s, &o);
+  through_rows(s, from, v, common_columns(&from->tile, tile, dtype_bytes(from->dtype)));
   return v;
 }
 
