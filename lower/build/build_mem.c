@@ -126,6 +126,7 @@ static NestStmt *load_into(Build *s, const TileOp *op, Ref dst, DType t, Mem mem
   ld->guard = guard;
   set_access(s, ld, op);
   if (build_is_pinned(s, op)) nest_set_int(s->nest, ld, NA_pinned, 1);
+  if (s->u->schedule->values[op->results[0]->id].ahead) nest_set_int(s->nest, ld, NA_ahead, 1);
   if (t == DT_I1) nest_op(&s->b, TILE_NE, DT_I8, dst, to, ref_int(0), ref_none());
   return ld;
 }

@@ -34,7 +34,7 @@ X(SPECIAL,        NT, 1,  0,  0, 0, ORDERED,             "kind",                
 X(LANE,           T,  1,  0,  0, 0, PURE|VARIES,         "",                          "the lane's number in its warp (i32)") \
 X(WARP,           T,  1,  0,  0, 0, PURE,                "",                          "the warp's number in its role (i32)") \
 /* -- memory: `n` elements from consecutive registers to consecutive addresses -- */ \
-X(LD,             NT, 1,  0,  1, 0, READ,                "n cache evict volatile width pinned hinted", "load; registers whose guard is false keep their value.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
+X(LD,             NT, 1,  0,  1, 0, READ,                "n cache evict volatile width pinned hinted ahead", "load; registers whose guard is false keep their value.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `ahead`: it shall be copied to shared memory for that; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
 X(ST,             NT, 0,  1,  1, 0, WRITE,               "n cache evict width hinted", "store; `width` and `hinted` as of a load") \
 X(PREFETCH,       T,  0,  0,  1, 0, READ,                "",                          "asks for the global memory there, which is loaded soon, perhaps; no effect otherwise, wherever it is") \
 X(ATOM,           NT, 1,  1,  1, 0, READ|WRITE|ATOMIC|VARIES, "kind sem scope",            "read-modify-write; the value before") \
@@ -85,7 +85,7 @@ X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",              
   X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(mode, str) X(by, int)             \
   X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
-  X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(contig, int)                  \
+  X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(ahead, bool) X(contig, int)                  \
   X(constancy, int) X(div, int) X(shape, str) X(digits, int)          \
   X(asm, str) X(constraints, str) X(pack, int) X(turned, int) \
   X(max_imprecise, int) X(count, int) X(tx, int) X(map, str)

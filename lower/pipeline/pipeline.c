@@ -2,9 +2,9 @@
  *
  * Tiles that are loaded from global memory and stored to shared memory as they are become
  * asynchronous copies that run ahead: their buffers become rings, and the statements that compute
- * their addresses run ahead with them, on variables of their own.  In a loop of one dot, tiles that
- * threads compute with are stored for that, too.  A loop of D stages, for
- * iteration i, after the pass:
+ * their addresses run ahead with them, on variables of their own.  Tiles that threads compute with
+ * are stored for that, too, where pass schedule says so.  A loop of D stages, for iteration i,
+ * after the pass:
  *
  *   D-1 times: copy(ahead) ; commit ; advance          the first D-1 iterations' operands
  *   for i { wait until D-2 groups are open ; bar
@@ -77,8 +77,6 @@ static bool zero(const Ref *r) {
   return positive || (r->kind == REF_AFFINE && !r->sub.n && !r->sub.c);
 }
 
-enum { ASYNC_MIN = 4 };
-
 /* The LD of a nest that loads a tile from global memory and does nothing else; what is masked off
  * must be zero, as a copy fills it. */
 static NestStmt *plain_load(const NestStmt *nest) {
@@ -95,7 +93,7 @@ static NestStmt *plain_load(const NestStmt *nest) {
 
 /* Threads copy no less than 4 bytes at once. */
 static bool is_wide(const NestStmt *ld) {
-  return nest_int(ld, NA_width, 1) * dtype_bytes(ld->type) >= ASYNC_MIN;
+  return nest_int(ld, NA_width, 1) * dtype_bytes(ld->type) >= MACHINE_COPY_LEAST;
 }
 
 static void note_tiles(const NestBlock *b, bool *assigned) {
@@ -165,7 +163,7 @@ static int count_dots(const NestBlock *b) {
   return n;
 }
 
-/* `stages`: also loads that are not stored. */
+/* Stored loads and, if `stages`, those that threads compute with and that shall run ahead. */
 static void pipe_find_pairs(Pipe *p, bool stages) {
   NestBlock *body = p->loop->regions[0];
   bool *assigned = ARENA_ARRAY(p->scratch, bool, p->n->nvars);
@@ -176,9 +174,9 @@ static void pipe_find_pairs(Pipe *p, bool stages) {
     if (!ld || reads_tiles(st, assigned)) continue;
     Pair pair = {.load = st, .ld = ld};
     const NestVar *v = ld->dsts[0].var;
-    bool inside = count_reads(body, v) == count_reads(p->n->body, v);
-    if (find_store(p, st, &pair) || (stages && inside && is_wide(ld)))
-      vec_push(p->scratch, &p->pairs, pair);
+    bool staged = stages && nest_int(ld, NA_ahead, 0) && is_wide(ld) &&
+                  count_reads(body, v) == count_reads(p->n->body, v);
+    if (find_store(p, st, &pair) || staged) vec_push(p->scratch, &p->pairs, pair);
   }
 }
 
@@ -654,31 +652,32 @@ static void find_pairs(Pipe *p, bool stages) {
   drop_narrow(p);
 }
 
-/* Finds the loads to copy ahead and the statements of their addresses; first with the loads that
- * would be staged for it. */
-static bool find_copies(Pipe *p) {
-  const NestBlock *body = p->loop->regions[0];
-  bool stages = count_dots(body) == 1 && !block_writes_global(body);
-  for (int attempt = !stages; attempt < 2; attempt++) {
-    memset(p->needed, 0, p->nvars * sizeof *p->needed);
-    find_pairs(p, !attempt);
-    if (p->pairs.len && pipe_collect_slice(p) && pipe_defs_are_on_top(p)) return true;
-  }
-  return false;
+/* Finds the loads to copy ahead and the statements of their addresses. */
+static bool find_copies(Pipe *p, bool stages) {
+  memset(p->needed, 0, p->nvars * sizeof *p->needed);
+  find_pairs(p, stages);
+  return p->pairs.len && pipe_collect_slice(p) && pipe_defs_are_on_top(p);
 }
 
-/* A loop that counts up by a constant; fewer stages where shared memory would not hold them. */
+/* Fewer stages than are asked for where shared memory would not hold them. */
+static bool plan_copies(Pipe *p, bool stages) {
+  p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
+  if (!find_copies(p, stages)) return false;
+  int64_t others = other_bytes(p);
+  while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
+  if (p->depth < 2) return false;
+  p->through_proxy = reads_by_proxy(p, p->loop->regions[0]);
+  p->dot = p->depth >= 3 ? find_lone_dots(p) : NULL;
+  return true;
+}
+
+/* A loop that counts up by a constant: its stored loads are copied without the others where these
+ * can't run ahead, or leave no room for two stages. */
 static bool plan(Pipe *p) {
   const Ref *step = &p->loop->srcs[2];
   if (step->kind != REF_AFFINE || step->sub.c <= 0 || !count_dots(p->loop->regions[0]))
     return false;
-  p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
-  if (!find_copies(p)) return false;
-  int64_t others = other_bytes(p);
-  while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
-  p->through_proxy = reads_by_proxy(p, p->loop->regions[0]);
-  p->dot = p->depth >= 3 ? find_lone_dots(p) : NULL;
-  return p->depth >= 2;
+  return plan_copies(p, true) || plan_copies(p, false);
 }
 
 static void pipeline_block(Unit *u, NestBlock *b) {

@@ -384,9 +384,6 @@ static Run view_run(const Plan *p, const TileOp *op) {
   return (Run){axis, n};
 }
 
-/* Bytes of an asynchronous copy, at least. */
-enum { ASYNC_MIN = 4 };
-
 typedef struct {
   int dots;
   bool writes; /* to memory */
@@ -417,7 +414,8 @@ static bool changes_in(const TileValue *v, const TileBlock *body, int depth) {
   return v->def->nregions > 0;
 }
 
-/* Will pass pipeline let the load run ahead of its loop, through shared memory? */
+/* Shall the load run ahead of its loop, through shared memory?  Pass pipeline makes a copy of it,
+ * as of operands that are stored there as they are. */
 static bool runs_ahead(const Plan *p, const TileOp *op) {
   const TileOp *loop = op->parent->owner;
   if (op->code != TILE_LOAD || !loop || loop->code != TILE_FOR || !only_multiplies(op->parent) ||
@@ -431,7 +429,7 @@ static bool runs_ahead(const Plan *p, const TileOp *op) {
     return false;
   Run run = pointer_run(p, ptr, mask);
   int64_t most = ptr->type.shape[run.axis];
-  return (run.n < most ? run.n : most) * elem_bytes(ptr) >= ASYNC_MIN;
+  return (run.n < most ? run.n : most) * elem_bytes(ptr) >= MACHINE_COPY_LEAST;
 }
 
 static void note_ahead(TileOp *op, void *ctx) {
@@ -731,7 +729,7 @@ static bool is_quick_access(const Plan *p, const TileOp *op, const Layout *l) {
         (l->d[i].axis != axis || l->d[i].extent != elements || layout_weight(l, i) != 1))
       return false;
   int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
-  return n >= elements;
+  return n * FEW >= elements;
 }
 
 /* A small load that got no suitable layout chooses one as other loads do. */
@@ -749,7 +747,7 @@ static void settle_small_load(TileOp *op, void *ctx) {
 /* A copy that runs ahead takes some bytes at once, whatever the number of threads. */
 static Choice load_choice(const Plan *p, const TileOp *op) {
   Choice c = plan_pointer_choice(p, op->args[0], op->args[1], RANK_LOAD);
-  int64_t least = ASYNC_MIN / elem_bytes(op->args[0]);
+  int64_t least = MACHINE_COPY_LEAST / elem_bytes(op->args[0]);
   if (!p->ahead[op->results[0]->id] || c.weight >= least) return c;
   int order[MAX_RANK], n = 0, axis = pointer_run(p, op->args[0], op->args[1]).axis;
   const Type *t = &op->args[0]->type;
@@ -992,6 +990,49 @@ static void plan_neighbours(Plan *p) {
   }
 }
 
+typedef struct {
+  Plan *p;
+  uint32_t group;
+  int varies[MAX_RANK]; /* tiles of which the group's are made that are longer than 1 there */
+} Parts;
+
+static void note_part(TileOp *op, void *ctx) {
+  Parts *x = ctx;
+  if (op->code != TILE_BROADCAST || plan_find(x->p, op->results[0]->id) != x->group) return;
+  const Type *t = &op->args[0]->type;
+  for (int a = 0; a < t->rank; a++) x->varies[a] += t->shape[a] > 1;
+}
+
+static int axis_of_vector(const Layout *l) {
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].hw == HW_REG && l->d[i].stride == 1) return l->d[i].axis;
+  return -1;
+}
+
+/* A load that runs ahead, or that with more axes. */
+static bool is_ahead(const Plan *p, const TileValue *v) {
+  while (v->def && v->def->code == TILE_EXPAND_DIMS) v = v->def->args[0];
+  return p->ahead[v->id];
+}
+
+/* The layout for what is computed of a load that runs ahead: the copy's or, of words, one that
+ * gives a thread those for which other parts of the result are the same, as fields of a column have
+ * one zero point. */
+static Layout layout_of_users(Plan *p, const TileValue *load, const TileValue *user) {
+  enum { WORD = 4 };
+  Layout own = *layout_of(p, load);
+  const Type *t = &load->type;
+  Parts parts = {.p = p, .group = plan_find(p, user->id)};
+  int axis = axis_of_vector(&own), from = axis;
+  int64_t share = type_numel(*t) / ((int64_t)schedule_warps(p->u) * p->u->machine->lanes);
+  if (axis < 0 || share < 2 || dtype_bytes((DType)t->dtype) < WORD) return own;
+  tile_walk(p->f->body, note_part, &parts);
+  for (int a = 0; a < t->rank; a++)
+    if (t->shape[a] % share == 0 && parts.varies[a] < parts.varies[axis]) axis = a;
+  if (axis == from) return own;
+  return schedule_repeated(t, from, axis, (int)share, schedule_warps(p->u), p->u->machine->lanes);
+}
+
 /* Without another choice, the layout of a load that runs ahead, of so many elements. */
 static void follow_loads(Plan *p, const TileOp *op, int64_t least) {
   bool changed;
@@ -999,7 +1040,7 @@ static void follow_loads(Plan *p, const TileOp *op, int64_t least) {
   for (uint32_t i = 0; i < op->nargs; i++) {
     const TileValue *x = op->args[i];
     if (x && plan_held(p, x) && p->ahead[x->id] && type_numel(x->type) >= least)
-      derive(p, op->results[0], *layout_of(p, x), &changed);
+      derive(p, op->results[0], layout_of_users(p, x, op->results[0]), &changed);
   }
 }
 
@@ -1045,9 +1086,10 @@ static void grow_tile(TileOp *op, void *ctx) {
   if (!whole || !g->open[plan_find(p, r->id)]) return;
   bool loaded = p->choice[plan_find(p, r->id)].rank == RANK_LOAD;
   int rank = loaded ? RANK_LOAD : RANK_DERIVED;
+  Layout own = is_ahead(p, x) ? layout_of_users(p, x, r) : *l;
   plan_offer(
       p, r,
-      (Choice){.rank = rank, .weight = type_numel(x->type), .layout = broadcasted(l, &r->type)});
+      (Choice){.rank = rank, .weight = type_numel(x->type), .layout = broadcasted(&own, &r->type)});
 }
 
 /* A load by loaded indices, element by element, is as good in any layout. */
@@ -1108,6 +1150,7 @@ static void fill_value(Fill *x, const TileValue *v) {
   if (!c->rank) *c = (Choice){.rank = RANK_DERIVED, .layout = plain_layout(x->p, &v->type)};
   out->held = true;
   out->layout = c->layout;
+  out->ahead = x->p->ahead[v->id];
   if (v->def && v->def->code == TILE_DOT) out->atom = c->atom;
 }
 

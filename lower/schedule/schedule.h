@@ -33,6 +33,7 @@ typedef struct {
   bool held;        /* in registers; otherwise index-only (or a scalar) */
   Layout layout;
   const Atom *atom; /* of a dot's result; NULL: by multiply-add */
+  bool ahead;       /* a load that shall run ahead of its loop, through shared memory */
 } ValuePlan;
 
 struct Schedule {
@@ -71,6 +72,8 @@ typedef struct {
 Layout schedule_crossed(const Type *tile, const Cross *x, int warps, int lanes);
 /* The same, but for the order of a thread's registers: neighbours along the axis are neighbours. */
 Layout schedule_vectors_along(const Layout *l, int axis);
+/* A thread holds n elements along `axis`, and lanes follow axis `first`, then the last ones. */
+Layout schedule_repeated(const Type *tile, int first, int axis, int n, int warps, int lanes);
 /* The layout in which registers spell the least significant digits of the axis. */
 Layout schedule_registers_last(const Layout *l, int axis);
 

@@ -64,6 +64,27 @@ Layout schedule_runs(const Type *t, int axis, int64_t run, int warps, int lanes)
   return schedule_blocked(t, order, (int)run, warps, lanes);
 }
 
+Layout schedule_repeated(const Type *tile, int first, int axis, int n, int warps, int lanes) {
+  Type rest = *tile;
+  int order[MAX_RANK], at = 0;
+  order[at++] = first;
+  for (int a = tile->rank - 1; a >= 0; a--)
+    if (a != first) order[at++] = a;
+  rest.shape[axis] /= n;
+  Layout one = schedule_blocked(&rest, order, 1, warps, lanes), l = layout_new(tile);
+  int32_t registers = layout_registers(&one);
+  for (int a = 0; a < tile->rank; a++) {
+    if (a == axis) layout_push(&l, a, HW_REG, n, registers);
+    for (int i = 0; i < one.ndigits; i++)
+      if (one.d[i].axis == a)
+        layout_push(&l, a, (HwDim)one.d[i].hw, one.d[i].extent, one.d[i].stride);
+  }
+  for (int i = 0; i < one.ndigits; i++)
+    if (one.d[i].axis < 0)
+      layout_push(&l, -1, (HwDim)one.d[i].hw, one.d[i].extent, one.d[i].stride);
+  return l;
+}
+
 /* A warp's lanes for both axes: those of the axis with the shorter run of bytes are doubled, as
  * long as the tile has elements for them. */
 static void split_lanes(const Type *tile, const Cross *x, int lanes, int nl[2]) {

@@ -17,6 +17,7 @@ static void print_value_layout(Printer *p, const TileValue *v) {
   text_printf(p->out, "  %%%s: ", p->names[v->id]);
   layout_print(p->out, &plan->layout);
   if (plan->atom) text_printf(p->out, " atom %s", plan->atom->name);
+  if (plan->ahead) text_puts(p->out, " ahead");
   text_puts(p->out, "\n");
 }
 
@@ -91,6 +92,7 @@ static void read_value_plan(Reader *x) {
   if (!v || !ir_expect(&x->r, ":")) return;
   ValuePlan *p = &x->u->schedule->values[v->id];
   p->held = read_value_layout(x, &v->type, &p->layout);
+  p->ahead = ir_accept(&x->r, "ahead");
   if (!ir_accept(&x->r, "atom")) return;
   at = ir_peek(&x->r)->span;
   Name atom = ir_word(&x->r, "an atom");

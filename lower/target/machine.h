@@ -48,6 +48,9 @@ typedef struct {
   int threads;    /* that a multiprocessor holds */
 } MachinePeaks;
 
+/* Bytes that a thread copies asynchronously at once, at least (HAS_ASYNC_COPIES). */
+enum { MACHINE_COPY_LEAST = 4 };
+
 typedef struct {
   const char *name;      /* "sm_90a", "cpu" */
   MachineKind kind;
