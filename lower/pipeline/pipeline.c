@@ -50,7 +50,8 @@ typedef struct {
   uint32_t nvars;        /* size of these two */
   int depth;
   NestStmt *dot;      /* the first that runs on into the next iteration; NULL: none does */
-  bool through_proxy; /* some dot reads a ring through a descriptor */
+  VEC(NestBuffer *) made; /* operands of it that the body computes and stores */
+  bool through_proxy; /* some dot reads through a descriptor what threads copied */
   int nbulk;          /* pairs that are copied by boxes */
   BulkRing ring;      /* of these */
 } Pipe;
@@ -445,6 +446,37 @@ static void read_slot(Pipe *p, const Ahead *a, NestBuilder *before, NestStmt *st
       st->mems[i].base = ring_offset(p, before, a->slot_r, st->mems[i].buffer);
 }
 
+static bool stores_to(const NestStmt *st, const NestBuffer *buffer) {
+  const NestStmt *to = st->code == NEST_NEST ? st->regions[0]->last : NULL;
+  return to && to->code == NEST_ST && to->mems[0].buffer == buffer && !to->mems[0].base.kind;
+}
+
+/* What the body makes for dots that run on has two slots, in turns. */
+static void alternate(Pipe *p, NestBuilder *before, NestBuilder *tail) {
+  enum { SLOTS = 2 };
+  if (!p->made.len) return;
+  NestBlock *body = p->loop->regions[0];
+  NestVar *turn = nest_var(p->n, "side", DT_I32, DT_NONE, 1, true);
+  nest_mov(before, ref_var(turn), ref_int(0), DT_I32);
+  for (size_t i = 0; i < p->made.len; i++) {
+    NestBuffer *buf = p->made.data[i];
+    Ref at = new_scalar(p, "at", DT_I32);
+    at.var->div = buf->bytes & -buf->bytes;
+    NestBuilder head = {p->n, body, body->first, p->loop->span};
+    make_op(&head, TILE_MUL, DT_I32, at, ref_var(turn), ref_int(buf->bytes));
+    for (NestStmt *st = body->first; st; st = st->next) {
+      if (stores_to(st, buf)) st->regions[0]->last->mems[0].base = at;
+      for (uint32_t k = 0; k < st->nmems; k++)
+        if (st->mems[k].buffer == buf) st->mems[k].base = at;
+    }
+    buf->bytes *= SLOTS;
+    buf->slots = SLOTS;
+  }
+  NestBuilder stored = {p->n, body, p->dot, p->dot->span};
+  nest_stmt(&stored, NEST_BAR, 0, 0);
+  make_op(tail, TILE_SUB, DT_I32, ref_var(turn), ref_int(1), ref_var(turn));
+}
+
 /* Readers of rings read the current slot: dots, and nests that load fragments element by element.
  * They may be in branches and loops of the body. */
 static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
@@ -495,6 +527,7 @@ static void pipe_transform(Pipe *p) {
   if (p->dot) nest_stmt(&tail, NEST_BAR, 0, 0);
   issue_copies(p, p->dot ? &tail : &head, &a);
   Ref wraps = advance_slot(p, &tail, a.slot_r);
+  alternate(p, &before, &tail);
   if (p->nbulk) bulk_next_phase(&p->ring, &tail, wraps);
   for (size_t i = 0; i < p->pairs.len; i++) {
     remove_fence(p->pairs.data[i].store);
@@ -581,10 +614,31 @@ static bool stmt_touches(const NestStmt *st, const NestVar *v) {
   return false;
 }
 
-/* A dot that reads rings alone, and whose result nothing else in the loop touches but dots. */
+/* How often statements name the buffer. */
+static int count_uses(const NestBlock *b, const NestBuffer *buffer) {
+  int n = 0;
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->nmems; i++) n += st->mems[i].buffer == buffer;
+    for (uint32_t r = 0; r < st->nregions; r++) n += count_uses(st->regions[r], buffer);
+  }
+  return n;
+}
+
+/* Does the dot read the buffer, which the body stores before and nothing else uses? */
+static bool is_made_for(const Pipe *p, const NestStmt *dot, const NestBuffer *buffer) {
+  int uses = 1;
+  if (!buffer || in_ring(p, buffer)) return false;
+  const NestStmt *st = p->loop->regions[0]->first;
+  for (; st && st != dot; st = st->next) uses += stores_to(st, buffer);
+  return uses > 1 && uses == count_uses(p->n->body, buffer);
+}
+
+/* A dot that reads rings, and what the body makes for it alone, and whose result nothing else in
+ * the loop touches but dots. */
 static bool is_lone_dot(const Pipe *p, const NestStmt *dot) {
   if (!is_group_dot(dot) || nest_attr(dot, NA_max_imprecise)) return false;
-  if (!in_ring(p, dot->mems[0].buffer) || !in_ring(p, dot->mems[1].buffer)) return false;
+  for (int i = 0; i < 2; i++)
+    if (!in_ring(p, dot->mems[i].buffer) && !is_made_for(p, dot, dot->mems[i].buffer)) return false;
   for (const NestStmt *st = p->loop->regions[0]->first; st; st = st->next)
     if (st->code != NEST_DOT && !is_pair(p, st) && stmt_touches(st, dot->dsts[0].var)) return false;
   return true;
@@ -601,10 +655,19 @@ static NestStmt *find_lone_dots(const Pipe *p) {
   return first;
 }
 
-/* A warpgroup's dot of the block, or of a block inside it, reads a ring. */
+/* A ring that threads fill. */
+static bool is_copied(const Pipe *p, const NestBuffer *b) {
+  for (size_t i = 0; b && i < p->pairs.len; i++) {
+    const Pair *x = &p->pairs.data[i];
+    if (x->st && x->st->mems[0].buffer == b) return !x->bulk;
+  }
+  return false;
+}
+
+/* A warpgroup's dot of the block, or of a block inside it, reads such a ring. */
 static bool reads_by_proxy(const Pipe *p, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
-    if (is_group_dot(st) && (in_ring(p, st->mems[0].buffer) || in_ring(p, st->mems[1].buffer)))
+    if (is_group_dot(st) && (is_copied(p, st->mems[0].buffer) || is_copied(p, st->mems[1].buffer)))
       return true;
     for (uint32_t r = 0; r < st->nregions; r++)
       if (reads_by_proxy(p, st->regions[r])) return true;
@@ -659,6 +722,25 @@ static bool find_copies(Pipe *p, bool stages) {
   return p->pairs.len && pipe_collect_slice(p) && pipe_defs_are_on_top(p);
 }
 
+/* Dots run on if three stages are left, and room for what the body makes for them once more. */
+static void find_dots_that_run_on(Pipe *p, int64_t others) {
+  enum { LEAST = 3 };
+  int64_t more = 0;
+  NestStmt *first = find_lone_dots(p);
+  for (NestStmt *st = first; st; st = st->next)
+    for (uint32_t i = 0; st->code == NEST_DOT && i < 2; i++)
+      if (!in_ring(p, st->mems[i].buffer)) vec_push(p->scratch, &p->made, st->mems[i].buffer);
+  for (size_t i = 0; i < p->made.len; i++) more += p->made.data[i]->bytes;
+  int depth = p->depth;
+  while (depth >= LEAST && pair_bytes(p) * depth + others + more > p->u->machine->shared) depth--;
+  if (depth < LEAST) {
+    p->made.len = 0;
+    return;
+  }
+  p->depth = depth;
+  p->dot = first;
+}
+
 /* Fewer stages than are asked for where shared memory would not hold them. */
 static bool plan_copies(Pipe *p, bool stages) {
   p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
@@ -667,7 +749,7 @@ static bool plan_copies(Pipe *p, bool stages) {
   while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
   if (p->depth < 2) return false;
   p->through_proxy = reads_by_proxy(p, p->loop->regions[0]);
-  p->dot = p->depth >= 3 ? find_lone_dots(p) : NULL;
+  find_dots_that_run_on(p, others);
   return true;
 }
 

@@ -29,15 +29,17 @@ static void live_always(Lives *s, const NestBuffer *b) {
   s->life[b->id].last = INT_MAX;
 }
 
-/* A buffer used inside a loop, and before it, lives all through the loop; so does any that a loop
- * over registers uses, since its iterations access it part by part. */
+/* A buffer used inside a loop, and before it, lives all through the loop; so does one of several
+ * slots, of which an iteration reads what another one wrote, and any that a loop over registers
+ * uses, since its iterations access it part by part. */
 static void stretch(Lives *s, NestCode loop, int start, int end) {
   bool parts = loop == NEST_UNROLL || loop == NEST_SERIAL;
   if (!parts && loop != NEST_FOR && loop != NEST_WHILE) return;
   arena_work(s->n->arena, s->n->nbuffers);
   for (uint32_t i = 0; i < s->n->nbuffers; i++) {
     Life *l = &s->life[i];
-    if (l->last < start || (l->first >= start && !parts)) continue;
+    bool whole = parts || s->n->buffers[i]->slots > 1;
+    if (l->last < start || l->first < 0 || (l->first >= start && !whole)) continue;
     if (l->first > start) l->first = start;
     if (l->last < end) l->last = end;
   }

@@ -96,3 +96,17 @@ def gated(a_ptr, b_ptr, d_ptr, out_ptr, K, M: tl.constexpr, N: tl.constexpr,
         x = tl.dot(a, b, x)
         y = tl.dot(a, d, y)
     tl.store(out_ptr + m[:, None] * N + n[None, :], x * y)
+
+
+@triton.jit
+def unpacked(a_ptr, q_ptr, s_ptr, out_ptr, K, M: tl.constexpr, N: tl.constexpr,
+             BLOCK_K: tl.constexpr):
+    """An operand that threads compute in each turn, of loads that run ahead."""
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK_K)
+    acc = tl.zeros((M, N), tl.float32)
+    for start in range(0, K, BLOCK_K):
+        a = tl.load(a_ptr + m[:, None] * K + start + k[None, :])
+        q = tl.load(q_ptr + (start + k[:, None]) * N + n[None, :])
+        s = tl.load(s_ptr + start // BLOCK_K * N + n)
+        acc = tl.dot(a, q.to(tl.bfloat16) * s[None, :], acc)
+    tl.store(out_ptr + m[:, None] * N + n[None, :], acc)
