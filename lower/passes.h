@@ -15,6 +15,7 @@
 X(induction_variables, TILE, TILE, pass_induction_variables, 0, 0, "replaces a tile that a loop carries and moves by a scalar by an invariant tile plus that scalar") \
 X(fold_ranges, TILE, TILE, pass_fold_ranges, 0, 0, "removes masks that ranges of integers show to be true") \
 X(dce, TILE, TILE, pass_dce, 0, 0, "removes dead ops: dead-code elimination before tiles get layouts") \
+X(hoist_loads, TILE, TILE, pass_hoist_loads, HAS_COALESCING, 0, "hoists loop-invariant loads out of loops that certainly run and write nothing") \
 X(early_loads, TILE, TILE, pass_early_loads, HAS_GRID_DEPENDENCIES, 0, "moves loads of memory that no running kernel writes before the wait for the kernel before this one") \
 X(narrow_lanes, TILE, TILE, pass_narrow_lanes, HAS_LOCKSTEP, 0, "halves the lanes of a CPU where most of the data are 64 bits wide, so that a vector fits a register") \
 X(schedule, TILE, SCHEDULED, pass_schedule, 0, 0, "assigns a layout to every tile that registers hold") \
