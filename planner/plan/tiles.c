@@ -487,7 +487,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
     known &= e[i] || dim_is_int(g->extent[i]);
   }
   DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
-  *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3], false};
+  *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3], false, 0};
   return known && mean_group(t, g, p);
 }
 
@@ -510,6 +510,12 @@ static Tile tile_of_group(const Group *g, const Tile *tile) {
   return r;
 }
 
+static int64_t numel_known(const ValueType *t) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < t->rank; i++) n *= dim_is_int(t->shape[i]) ? t->shape[i]->value : 0;
+  return n;
+}
+
 /* The tensor of most elements that the expression of a packed weight reads. */
 static void find_words(Node **operand, void *ctx) {
   const Node **most = ctx;
@@ -520,17 +526,19 @@ static void find_words(Node **operand, void *ctx) {
     graph_each_use(n, find_words, ctx);
     return;
   }
-  bool sized = t->rank == 2 && dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
-  int64_t now = *most ? (*most)->type.shape[0]->value * (*most)->type.shape[1]->value : 0;
-  if (sized && t->shape[0]->value * t->shape[1]->value > now) *most = n;
+  int64_t now = *most ? numel_known(&(*most)->type) : 0;
+  if (numel_known(t) > now) *most = n;
 }
 
-/* Are a packed weight's words along columns, so that each row of it has fewer of them? */
-static bool is_across(const Group *g) {
+static void note_words(const Group *g, Product *p) {
   Node *right = g->nodes.data[0]->args[1].node;
   const Node *words = NULL;
   find_words(&right, &words);
-  return words && words->type.shape[0] == g->extent[3] && words->type.shape[1] != g->extent[2];
+  if (!words) return;
+  const ValueType *t = &words->type;
+  double weights = (double)p->batch * (double)p->n * (double)p->k;
+  p->across = t->rank == 2 && t->shape[0] == g->extent[3] && t->shape[1] != g->extent[2];
+  p->bits = (int)((double)numel_known(t) * dtype_bits(t->dtype) / weights);
 }
 
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
@@ -544,7 +552,7 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   }
   Tile list[TILING_MAX];
   bool packed = prim_unpacks(g->nodes.data[0]) && t->graph->gpu;
-  if (packed) p.across = is_across(g);
+  if (packed) note_words(g, &p);
   int n = packed ? tiling_packed(&p, list) : tiling_list(p.dtype, known ? &p : NULL, list);
   for (int i = 0; i < n; i++) {
     Tile tile = tile_of_group(g, &list[i]);

@@ -153,11 +153,12 @@ int tiling_parts(const Product *p) {
 /* ---- packed weights ---- */
 
 /* A thread computes some 64 weights a step, of words that it loaded before.  `time`: of a tile of
- * rows, in us, of 4096 by 14336 weights of 4 bits on an H200; of one row as the cost model predicts
- * it.  Memory is busy if each multiprocessor has some programs. */
+ * rows, in us, of 4096 by 14336 weights of 4 bits on an H200 of which no multiprocessor is idle
+ * (bench/compile.md), and of 8 bits; of one row as the cost model predicts it.  Memory is busy if
+ * each multiprocessor has some programs. */
 typedef struct {
   Tile tile;
-  double time;
+  double time, time8;
 } PackedTile;
 
 enum {
@@ -169,18 +170,19 @@ enum {
 
 /* Tiles of one row, and of more. */
 static const PackedTile packed_rows[] = {
-    {{1, 32, 256, 4, 1}, 15}, {{1, 16, 512, 4, 1}, 16}, {{1, 8, 1024, 4, 1}, 17},
-    {{1, 16, 256, 4, 1}, 18}, {{1, 32, 128, 4, 1}, 19}, {{1, 64, 128, 4, 1}, 20},
-    {{1, 8, 512, 4, 1}, 20},  {{1, 32, 512, 8, 1}, 21}, {{1, 16, 1024, 8, 1}, 22},
-    {{1, 64, 64, 4, 1}, 30},
+    {{1, 32, 256, 4, 1}, 15, 0}, {{1, 16, 512, 4, 1}, 16, 0}, {{1, 8, 1024, 4, 1}, 17, 0},
+    {{1, 16, 256, 4, 1}, 18, 0}, {{1, 32, 128, 4, 1}, 19, 0}, {{1, 64, 128, 4, 1}, 20, 0},
+    {{1, 8, 512, 4, 1}, 20, 0},  {{1, 32, 512, 8, 1}, 21, 0}, {{1, 16, 1024, 8, 1}, 22, 0},
+    {{1, 64, 64, 4, 1}, 30, 0},
 };
+/* Of 16 rows a tile of few columns loads more bytes of rows than of weights. */
 static const PackedTile packed_tiles[] = {
-    {{8, 32, 256, 2, 4}, 13},   {{8, 64, 256, 2, 4}, 15},   {{16, 32, 256, 2, 4}, 16},
-    {{16, 64, 256, 4, 3}, 17},  {{8, 128, 256, 4, 3}, 18},  {{16, 128, 256, 4, 3}, 20},
-    {{16, 64, 128, 4, 4}, 25},  {{16, 64, 64, 4, 4}, 30},   {{32, 64, 128, 4, 3}, 33},
-    {{64, 64, 128, 4, 3}, 38},  {{128, 128, 64, 4, 3}, 40}, {{64, 32, 128, 4, 3}, 42},
-    {{128, 64, 128, 8, 3}, 44}, {{64, 64, 64, 4, 3}, 46},   {{256, 128, 64, 8, 4}, 61},
-    {{256, 64, 64, 8, 3}, 81},
+    {{8, 32, 256, 2, 4}, 14, 21},   {{8, 64, 256, 2, 4}, 15, 21},   {{8, 64, 128, 4, 4}, 18, 19},
+    {{8, 128, 256, 4, 3}, 16, 19},  {{16, 64, 128, 4, 4}, 20, 28},  {{16, 64, 256, 4, 3}, 21, 29},
+    {{16, 128, 256, 4, 3}, 18, 24}, {{16, 128, 128, 8, 3}, 18.2, 21.6},
+    {{16, 32, 256, 2, 4}, 28, 40},  {{64, 64, 128, 4, 3}, 33, 36},  {{64, 128, 128, 8, 3}, 30, 30},
+    {{64, 64, 64, 4, 4}, 41, 36},   {{64, 32, 128, 4, 3}, 42, 42},  {{128, 128, 64, 4, 3}, 39, 31},
+    {{256, 128, 64, 8, 4}, 58, 51}, {{256, 64, 64, 8, 4}, 88, 75},
 };
 
 static double programs_of(const Product *p, const Tile *t) {
@@ -195,8 +197,10 @@ static double programs_wanted(const Product *p) {
 }
 
 static double packed_time(const Product *p, const PackedTile *t) {
+  enum { WIDE = 8 };
   double idle = programs_wanted(p) / programs_of(p, &t->tile);
-  return ceil_div((double)p->m, t->tile.bm) * t->time * (idle > 1 ? idle : 1);
+  double time = p->bits >= WIDE && t->time8 > 0 ? t->time8 : t->time;
+  return ceil_div((double)p->m, t->tile.bm) * time * (idle > 1 ? idle : 1);
 }
 
 int tiling_packed_most(int64_t size, int axis) {
@@ -220,7 +224,8 @@ int tiling_packed(const Product *p, Tile out[TILING_MAX]) {
   for (int i = 0; i < count; i++) {
     if (!is_packed_whole(p, &list[i].tile)) continue;
     double time = packed_time(p, &list[i]);
-    if (p->across && list[i].tile.bn < ACROSS_LEAST && !row) time *= ACROSS_LOSS;
+    bool few = !row && p->m <= TILING_FEW_ROWS;
+    if (p->across && few && list[i].tile.bn < ACROSS_LEAST) time *= ACROSS_LOSS;
     int at = n++;
     for (; at > 0 && times[at - 1] > time; at--) {
       times[at] = times[at - 1];

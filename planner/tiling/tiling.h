@@ -16,6 +16,7 @@ typedef struct {
   DType dtype;
   int64_t batch, m, n, k;
   bool across; /* a packed right operand's words are along columns */
+  int bits;    /* of its weights; 0: not known */
 } Product;
 
 typedef struct {
