@@ -3,9 +3,8 @@
  * waits and barriers of earlier passes that separate nothing are removed. */
 #include <string.h>
 
+#include "lower/nest/nest_access.h"
 #include "lower/passes.h"
-
-enum { READ = 1, WRITE = 2, ATOMIC = 4 };
 
 /* Accesses since the last barrier, as an immutable list: new ones go before the head. */
 typedef struct Access {
@@ -18,62 +17,8 @@ typedef struct {
   Arena *scratch;
   const Access **since; /* by buffer */
   bool accessed;        /* any memory, since the last barrier */
-  const uint32_t *defs; /* by variable: how often it is defined; more than once inside of blocks */
+  const uint32_t *defs; /* nest_count_defs */
 } Sync;
-
-static bool buffers_overlap(const NestBuffer *a, const NestBuffer *b) {
-  return a == b || (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes);
-}
-
-static uint8_t access_kind(const NestStmt *st) {
-  unsigned flags = nest_flags(st);
-  return flags & NEST_IS_ATOMIC ? ATOMIC : flags & NEST_IS_WRITE ? WRITE : READ;
-}
-
-static void count_block_defs(const NestBlock *b, uint32_t weight, uint32_t *defs) {
-  for (const NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id] += weight;
-    for (uint32_t r = 0; r < st->nregions; r++) count_block_defs(st->regions[r], 2, defs);
-  }
-}
-
-/* The addresses are equal within each thread, and differ between threads. */
-static bool same_base(const Sync *s, const Ref *a, const Ref *b) {
-  bool same = a->kind == REF_VAR && b->kind == REF_VAR && a->var == b->var && !a->var->uniform;
-  return same && s->defs[a->var->id] <= 1 && affine_eq(&a->sub, &b->sub) && !a->sub.n;
-}
-
-/* Do both run over the same numbers? */
-static bool same_bytes(const Affine *a, const Affine *b) {
-  bool same = a->c == b->c && a->n == b->n;
-  for (int i = 0; same && i < a->n; i++)
-    same = a->t[i].coef == b->t[i].coef && a->t[i].index->extent == b->t[i].index->extent;
-  return same;
-}
-
-static int64_t width(const NestStmt *st) {
-  return nest_int(st, NA_n, 1) * (int64_t)dtype_bytes(st->type);
-}
-
-/* A load and a store with which each thread accesses the same bytes.  The store has one writer a
- * byte, if it has no guard: so no thread reads what another one writes. */
-static bool same_threads(const Sync *s, const NestStmt *a, const NestStmt *b) {
-  const NestStmt *st = a->code == NEST_ST ? a : b, *ld = st == a ? b : a;
-  if (st->code != NEST_ST || ld->code != NEST_LD || st->guard.kind) return false;
-  const Mem *x = &st->mems[0], *y = &ld->mems[0];
-  return x->buffer && y->buffer && x->buffer->offset == y->buffer->offset &&
-         same_base(s, &x->base, &y->base) && same_bytes(&x->bytes, &y->bytes) &&
-         width(st) == width(ld);
-}
-
-/* Writes of one buffer go to different bytes (each element has one writer), and atomics are ordered
- * among themselves: accesses of one kind to one buffer do not wait for each other, others do. */
-static bool accesses_conflict(const Sync *s, const NestStmt *a, const NestStmt *b,
-                              bool one_buffer) {
-  uint8_t x = access_kind(a), y = access_kind(b);
-  if (x == y && (one_buffer || x == READ)) return false;
-  return !same_threads(s, a, b);
-}
 
 static bool must_wait(const Sync *s, const NestStmt *st) {
   const Nest *n = s->u->nest;
@@ -82,10 +27,10 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
     if (b) arena_work(s->scratch, n->nbuffers);
     for (uint32_t k = 0; b && k < n->nbuffers; k++) {
       const NestBuffer *o = n->buffers[k];
-      if (!buffers_overlap(b, o)) continue;
+      if (!nest_buffers_overlap(b, o)) continue;
       if (o == b && b->slots > 1) continue; /* the pipeline's own barrier orders a ring's slots */
       for (const Access *a = s->since[k]; a; a = a->next)
-        if (accesses_conflict(s, a->by, st, o == b)) return true;
+        if (nest_accesses_conflict(s->defs, a->by, st, o == b)) return true;
     }
   }
   return false;
@@ -224,7 +169,7 @@ static void sync_block(Sync *s, NestBlock *b) {
 static bool reaches_rings(const Nest *n, const NestStmt *st) {
   for (uint32_t i = 0; i < st->nmems; i++)
     for (uint32_t k = 0; st->mems[i].buffer && k < n->nbuffers; k++)
-      if (n->buffers[k]->slots > 1 && buffers_overlap(st->mems[i].buffer, n->buffers[k]))
+      if (n->buffers[k]->slots > 1 && nest_buffers_overlap(st->mems[i].buffer, n->buffers[k]))
         return true;
   for (uint32_t r = 0; r < st->nregions; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
@@ -289,9 +234,7 @@ static void drop_early_fences(NestBlock *b) {
 bool pass_sync(Unit *u) {
   Sync s = {.u = u, .scratch = arena_child(u->arena)};
   s.since = ARENA_ARRAY(s.scratch, const Access *, u->nest->nbuffers + 1);
-  uint32_t *defs = ARENA_ARRAY(s.scratch, uint32_t, u->nest->nvars + 1);
-  count_block_defs(u->nest->body, 1, defs);
-  s.defs = defs;
+  s.defs = nest_count_defs(s.scratch, u->nest);
   drop_last_waits(u->nest);
   sync_block(&s, u->nest->body);
   drop_last_barriers(u->nest);

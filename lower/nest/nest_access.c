@@ -1,0 +1,61 @@
+#include "lower/nest/nest_access.h"
+
+enum { READ = 1, WRITE = 2, ATOMIC = 4 };
+
+bool nest_buffers_overlap(const NestBuffer *a, const NestBuffer *b) {
+  return a == b || (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes);
+}
+
+static uint8_t access_kind(const NestStmt *st) {
+  unsigned flags = nest_flags(st);
+  return flags & NEST_IS_ATOMIC ? ATOMIC : flags & NEST_IS_WRITE ? WRITE : READ;
+}
+
+static void count_block_defs(const NestBlock *b, uint32_t weight, uint32_t *defs) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->ndsts; i++) defs[st->dsts[i].var->id] += weight;
+    for (uint32_t r = 0; r < st->nregions; r++) count_block_defs(st->regions[r], 2, defs);
+  }
+}
+
+const uint32_t *nest_count_defs(Arena *a, const Nest *n) {
+  uint32_t *defs = ARENA_ARRAY(a, uint32_t, n->nvars + 1);
+  count_block_defs(n->body, 1, defs);
+  return defs;
+}
+
+/* The addresses are equal within each thread, and differ between threads. */
+static bool same_base(const uint32_t *defs, const Ref *a, const Ref *b) {
+  bool same = a->kind == REF_VAR && b->kind == REF_VAR && a->var == b->var && !a->var->uniform;
+  return same && defs[a->var->id] <= 1 && affine_eq(&a->sub, &b->sub) && !a->sub.n;
+}
+
+/* Do both run over the same numbers? */
+static bool same_bytes(const Affine *a, const Affine *b) {
+  bool same = a->c == b->c && a->n == b->n;
+  for (int i = 0; same && i < a->n; i++)
+    same = a->t[i].coef == b->t[i].coef && a->t[i].index->extent == b->t[i].index->extent;
+  return same;
+}
+
+static int64_t width(const NestStmt *st) {
+  return nest_int(st, NA_n, 1) * (int64_t)dtype_bytes(st->type);
+}
+
+/* A load and a store with which each thread accesses the same bytes.  The store has one writer a
+ * byte, if it has no guard: so no thread reads what another one writes. */
+static bool same_threads(const uint32_t *defs, const NestStmt *a, const NestStmt *b) {
+  const NestStmt *st = a->code == NEST_ST ? a : b, *ld = st == a ? b : a;
+  if (st->code != NEST_ST || ld->code != NEST_LD || st->guard.kind) return false;
+  const Mem *x = &st->mems[0], *y = &ld->mems[0];
+  return x->buffer && y->buffer && x->buffer->offset == y->buffer->offset &&
+         same_base(defs, &x->base, &y->base) && same_bytes(&x->bytes, &y->bytes) &&
+         width(st) == width(ld);
+}
+
+bool nest_accesses_conflict(const uint32_t *defs, const NestStmt *a, const NestStmt *b,
+                            bool one_buffer) {
+  uint8_t x = access_kind(a), y = access_kind(b);
+  if (x == y && (one_buffer || x == READ)) return false;
+  return !same_threads(defs, a, b);
+}
