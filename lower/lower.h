@@ -26,6 +26,8 @@ typedef struct Unit {
   Nest *nest;         /* NULL before pass build */
   const char *pass;   /* that runs, or ran last */
   bool verifies;      /* after each pass, not only its budget */
+  bool synchronous;   /* no copy and no product runs on past its statement */
+  bool unproven;      /* pass prove_rings has found a fault, or too much to explore */
   Span span;          /* its start in the IR text that it was read from */
   size_t begin, end;  /* its bytes there */
 } Unit;

@@ -1,5 +1,6 @@
-/* Passes: E_LOWER_.  The loop-nest IR: E_NEST_ of its reader, verifier and interpreter,
- * E_RACE_ of the races that the interpreter finds. */
+/* Passes: E_LOWER_, and W_RING_ of orders that prove_rings does not prove.  The loop-nest IR:
+ * E_NEST_ of its reader, verifier and interpreter, E_RACE_ of the races that the interpreter
+ * finds. */
 #ifndef NEREID_LOWER_MESSAGES_H
 #define NEREID_LOWER_MESSAGES_H
 
@@ -22,6 +23,47 @@
 #define E_LOWER_SHARED "`%s` needs %lld bytes of shared memory, but %s has %lld for a program"
 #define N_LOWER_BUFFER "buffer @%s takes %lld bytes, at %lld"
 #define H_LOWER_SHARED "use smaller blocks or fewer stages"
+
+/* the proof of rings */
+#define N_RING_OTHER "this came before"
+#define N_RING_SYNCHRONOUS "so the kernel is compiled without copies and products that run ahead"
+#define W_RING_COPY \
+  "the order of accesses in `%s` is not proven: a copy may still be writing these bytes"
+#define W_RING_PRODUCT \
+  "the order of accesses in `%s` is not proven: a product may still be reading these bytes"
+#define W_RING_BARRIER \
+  "the order of accesses in `%s` is not proven: " \
+  "no barrier orders this and another thread's access"
+#define W_RING_FENCE \
+  "the order of accesses in `%s` is not proven: " \
+  "no proxy fence orders what threads wrote and the asynchronous proxy"
+#define W_RING_FENCE_BARRIER \
+  "the order of accesses in `%s` is not proven: " \
+  "no barrier is between a proxy fence and the asynchronous proxy"
+#define W_RING_REGISTERS \
+  "the order of accesses in `%s` is not proven: a product may still be using these registers"
+#define W_RING_REGISTER_FENCE \
+  "the order of accesses in `%s` is not proven: " \
+  "no fence of kind mma is between a thread's and a product's registers"
+#define W_RING_NO_MBARRIER \
+  "the order of accesses in `%s` is not proven: no mbarrier, or already one, is here"
+#define W_RING_DEADLOCK \
+  "the order of accesses in `%s` is not proven: this waits for a phase that nothing ends"
+#define W_RING_PARITY \
+  "the order of accesses in `%s` is not proven: this parity is that of another phase"
+#define W_RING_ARRIVAL \
+  "the order of accesses in `%s` is not proven: " \
+  "a phase begins before all threads have waited for the last one"
+#define W_RING_BYTES \
+  "the order of accesses in `%s` is not proven: " \
+  "the phase expects other bytes than its copies have"
+#define W_RING_END \
+  "the order of accesses in `%s` is not proven: the kernel may end before this copy has"
+#define W_RING_UNKNOWN \
+  "the order of accesses in `%s` is not proven: " \
+  "the address, the guard or the parity has no known value"
+#define W_RING_ROLES "the order of accesses in `%s` is not proven: roles of warps are not explored"
+#define W_RING_STATES "the order of accesses in `%s` is not proven: there are too many states"
 
 /* the reader */
 #define E_NEST_LAYOUT_TEXT \

@@ -56,15 +56,27 @@ static bool run_pass(Unit *u, const Pass *p, PassHook hook, void *ctx) {
   return !u->nest || nest_within_budget(u->nest, u->diags);
 }
 
-bool lower_run(Unit *u, Level until, PassHook hook, void *ctx) {
+static bool run_list(Unit *u, Level until, PassHook hook, void *ctx) {
   PassList list = lower_passes();
   Level at = lower_level(u);
-  if (at == LEVEL_THREAD) return true;
   for (int i = 0; i < list.n; i++) {
     const Pass *p = &list.rows[i];
     if (!pass_included(p, u->machine->has) || p->takes < at || p->gives > until) continue;
     if (until == LEVEL_SCHEDULED && p->takes > LEVEL_TILE) break;
     if (p->takes == lower_level(u) && !run_pass(u, p, hook, ctx)) return false;
+  }
+  return true;
+}
+
+bool lower_run(Unit *u, Level until, PassHook hook, void *ctx) {
+  if (lower_level(u) == LEVEL_THREAD) return true;
+  if (!run_list(u, until, hook, ctx)) return false;
+  if (u->unproven && u->schedule) { /* once more, from the tile IR on */
+    diag_note(u->diags, u->nest->span, N_RING_SYNCHRONOUS);
+    u->synchronous = true;
+    u->unproven = false;
+    u->nest = NULL;
+    if (!run_list(u, until, hook, ctx)) return false;
   }
   return diag_errors(u->diags) == 0;
 }

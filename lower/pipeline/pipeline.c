@@ -779,6 +779,7 @@ static void pipeline_block(Unit *u, NestBlock *b) {
 }
 
 bool pass_pipeline(Unit *u) {
-  if (machine_has(u->machine, HAS_ASYNC_COPIES)) pipeline_block(u, u->nest->body);
+  if (machine_has(u->machine, HAS_ASYNC_COPIES) && !u->synchronous)
+    pipeline_block(u, u->nest->body);
   return true;
 }

@@ -1,0 +1,407 @@
+/* What has not ended yet: accesses, groups, phases, registers.  See ring.h. */
+#include <string.h>
+
+#include "lower/messages.h"
+#include "lower/target/wgmma_layout.h"
+#include "lower/verify/ring.h"
+
+typedef enum { BY_NONE, BY_LEADER, BY_ALL, BY_UNKNOWN } Who;
+
+typedef struct {
+  int32_t lo, hi;
+} Bytes;
+
+void ring_fault(Check *c, const char *fault, Span at, Span other) {
+  if (c->fault) return;
+  c->fault = fault;
+  c->at = at;
+  c->other = other;
+}
+
+static const Span nowhere;
+
+static void fault_at(Check *c, const Step *step, const char *fault) {
+  ring_fault(c, fault, step->st->span, nowhere);
+}
+
+static Who executed_by(const Check *c, const State *s, const NestStmt *st) {
+  if (!st->guard.kind) return BY_ALL;
+  Range r = range_of(c, s, &st->guard);
+  if (range_is_const(&r, 0)) return BY_NONE;
+  if (range_is_const(&r, 1)) return BY_ALL;
+  return r.symbol == LEADER ? BY_LEADER : BY_UNKNOWN;
+}
+
+/* ---- what is pending ---- */
+
+static void remove_pending(State *s, uint32_t i) {
+  uint32_t after = --s->npending - i;
+  memmove(&s->pending[i], &s->pending[i + 1], after * sizeof *s->pending);
+  memset(&s->pending[s->npending], 0, sizeof *s->pending);
+}
+
+static bool replaces(const Pending *a, const Pending *b) {
+  bool same = a->lo == b->lo && a->hi == b->hi && a->of == b->of;
+  if (!same) return false;
+  if (a->kind == RING_RESULT || a->kind == RING_FRAGMENT) return a->kind == b->kind;
+  bool writes = b->kind == RING_WRITTEN && a->kind != RING_READ && a->kind != RING_PRODUCT;
+  return a->step == b->step && (a->kind == b->kind || writes);
+}
+
+static void add_pending(Check *c, State *s, const Step *step, Pending p) {
+  p.step = step->id;
+  for (uint32_t i = 0; i < s->npending;)
+    if (replaces(&p, &s->pending[i])) remove_pending(s, i);
+    else i++;
+  if (s->npending == MOST_PENDING) fault_at(c, step, W_RING_STATES);
+  else s->pending[s->npending++] = p;
+}
+
+static bool is_write(PendingKind k) { return k != RING_READ && k != RING_PRODUCT; }
+static bool through_proxy(PendingKind k) { return k == RING_BOX || k == RING_PRODUCT; }
+
+/* Why an access may not follow what is pending; NULL: it may. */
+static const char *conflict(const Check *c, const Pending *p, const Step *step, PendingKind kind,
+                            bool leader) {
+  const NestStmt *before = c->steps.data[p->step]->st, *st = step->st;
+  bool proxy = through_proxy(kind), ordered = leader && p->leader;
+  switch ((PendingKind)p->kind) {
+    case RING_COPYING: case RING_BOX: return W_RING_COPY;
+    case RING_PRODUCT: return is_write(kind) ? W_RING_PRODUCT : NULL;
+    case RING_WRITTEN:
+      if (!proxy || (p->fenced && ordered)) return NULL;
+      return p->fenced ? W_RING_FENCE_BARRIER : W_RING_FENCE;
+    case RING_READ: case RING_WRITE: case RING_ATOMIC: break;
+    default: return NULL;
+  }
+  if (is_write(p->kind) && proxy && !p->fenced) return W_RING_FENCE;
+  if (ordered) return NULL;
+  bool one = before->nmems && st->nmems && before->mems[0].buffer == st->mems[0].buffer;
+  bool threads = kind == RING_READ || kind == RING_WRITE || kind == RING_ATOMIC;
+  bool conflicts = threads ? nest_accesses_conflict(c->ndefs, before, st, one)
+                           : is_write(kind) || is_write(p->kind);
+  return conflicts ? W_RING_BARRIER : NULL;
+}
+
+static void check_bytes(Check *c, const State *s, const Step *step, PendingKind kind, Bytes b,
+                        bool leader) {
+  for (uint32_t i = 0; i < s->npending; i++) {
+    const Pending *p = &s->pending[i];
+    if (p->kind > RING_PRODUCT || p->hi <= b.lo || b.hi <= p->lo) continue;
+    /* Iterations of an unrolled loop copy to different bytes. */
+    if (c->again && p->step == step->id && p->kind == RING_COPYING && !p->age) continue;
+    const char *why = conflict(c, p, step, kind, leader);
+    if (why) ring_fault(c, why, step->st->span, c->steps.data[p->step]->st->span);
+  }
+}
+
+static void take_bytes(Check *c, State *s, const Step *step, PendingKind kind, Bytes b,
+                       bool leader) {
+  check_bytes(c, s, step, kind, b, leader);
+  add_pending(c, s, step, (Pending){.lo = b.lo, .hi = b.hi, .kind = (uint8_t)kind,
+                                    .leader = leader});
+}
+
+/* ---- addresses ---- */
+
+/* Bytes of shared memory that accesses of `size` bytes may touch, whose addresses and sizes are
+ * multiples of `align`. */
+static Bytes bytes_of(const Check *c, const State *s, const Mem *m, int64_t size, int64_t align) {
+  int64_t first = 0, last = m->buffer->bytes, start = c->offset[m->buffer->id];
+  Range base = m->base.kind ? range_of(c, s, &m->base) : range_const(0);
+  Range at = range_add(base, range_affine(c, &m->bytes));
+  int64_t slot = last / (m->buffer->slots > 1 ? m->buffer->slots : 1);
+  if (base.split && base.shift % slot == 0 && base.shift < last) {
+    first = base.shift;
+    last = first + slot;
+  }
+  if (at.symbol == NO_SYMBOL) {
+    int64_t lo = at.lo / align * align, hi = at.hi / align * align + size;
+    if (lo > first && lo < last) first = lo;
+    if (hi > first && hi < last) last = hi;
+  }
+  return (Bytes){(int32_t)(start + first), (int32_t)(start + last)};
+}
+
+static int64_t access_bytes(const NestStmt *st) {
+  enum { MATRIX_ROW = 16 };
+  if (st->code == NEST_LDMATRIX) return MATRIX_ROW;
+  if (st->code == NEST_CP_ASYNC) return nest_int(st, NA_bytes, MATRIX_ROW);
+  int64_t n = st->code == NEST_LD || st->code == NEST_ST ? nest_int(st, NA_n, 1) : 1;
+  return n * dtype_bytes(st->type);
+}
+
+/* An operand of a warpgroup's product: its rows are swizzled within themselves. */
+static Bytes operand_bytes(const Check *c, const State *s, const NestStmt *st, int which) {
+  enum { WARP_ROWS = 16 };
+  const Atom *atom = atom_find(nest_str(st, NA_atom, ""));
+  WgmmaOperand x = wgmma_operand(st, which);
+  int64_t row = INT64_C(1) << (x.layout.xor_base + x.layout.xor_bits);
+  int64_t rows = which ? atom->k : WARPGROUP * WARP_ROWS;
+  int64_t columns = which ? nest_int(st, NA_columns, 8) : atom->k;
+  const NestBuffer *buffer = st->mems[which].buffer;
+  int64_t last = wgmma_offset(&x, rows - 1, columns - 1) + dtype_bytes(buffer->dtype);
+  Bytes b = bytes_of(c, s, &st->mems[which], 1, row);
+  b.hi = (int32_t)((b.hi - 1 + last + row - 1) / row * row);
+  int64_t end = c->offset[buffer->id] + buffer->bytes;
+  if (b.hi > end) b.hi = (int32_t)end;
+  return b;
+}
+
+/* ---- barriers, fences, groups ---- */
+
+static void at_barrier(Check *c, State *s) {
+  for (uint32_t i = 0; i < s->npending;) {
+    Pending *p = &s->pending[i];
+    bool written = p->kind == RING_WRITE || p->kind == RING_ATOMIC || p->kind == RING_WRITTEN;
+    bool visible = written && (p->fenced || !c->proxies);
+    if (p->kind == RING_READ || visible) {
+      remove_pending(s, i);
+      continue;
+    }
+    if (written) p->kind = RING_WRITTEN;
+    i++;
+  }
+  for (uint32_t i = 0; i < MOST_PHASES; i++) s->phases[i].waited = false;
+}
+
+static void at_fence(Check *c, State *s, const NestStmt *st) {
+  const char *kind = nest_str(st, NA_kind, "");
+  Who who = executed_by(c, s, st);
+  if (who == BY_NONE || who == BY_UNKNOWN) return;
+  if (!strcmp(kind, "mma") && who == BY_ALL) s->dirty = 0;
+  if (strcmp(kind, "proxy")) return;
+  for (uint32_t i = 0; i < s->npending; i++) {
+    Pending *p = &s->pending[i];
+    bool written = p->kind == RING_WRITE || p->kind == RING_ATOMIC || p->kind == RING_WRITTEN;
+    if (written && (who == BY_ALL || p->leader)) p->fenced = true;
+  }
+}
+
+static bool in_group(const Pending *p, bool products) {
+  bool product = p->kind == RING_PRODUCT || p->kind == RING_RESULT || p->kind == RING_FRAGMENT;
+  return products ? product : p->kind == RING_COPYING;
+}
+
+static void commit_group(State *s, bool products) {
+  for (uint32_t i = 0; i < s->npending; i++)
+    if (in_group(&s->pending[i], products) && s->pending[i].age < UINT16_MAX) s->pending[i].age++;
+}
+
+/* What a group that has ended did counts as done by its threads. */
+static void wait_group(State *s, bool products, int64_t open) {
+  for (uint32_t i = 0; i < s->npending;) {
+    Pending *p = &s->pending[i];
+    if (!in_group(p, products) || !p->age || p->age <= open) {
+      i++;
+      continue;
+    }
+    if (p->kind == RING_RESULT || p->kind == RING_FRAGMENT) {
+      remove_pending(s, i);
+      continue;
+    }
+    p->kind = products ? RING_READ : RING_WRITE;
+    p->age = 0;
+    i++;
+  }
+}
+
+/* ---- mbarriers ---- */
+
+enum { MBARRIER_BYTES = 8 };
+
+/* The number of the mbarrier, whose address must be known; -1, with a fault, if it is none. */
+static int mbarrier_number(Check *c, const State *s, const Step *step, const Mem *m, bool make) {
+  Bytes b = bytes_of(c, s, m, MBARRIER_BYTES, 1);
+  uint32_t i = 0;
+  while (i < c->nphases && c->phase_at[i] != b.lo) i++;
+  if (b.hi - b.lo != MBARRIER_BYTES) fault_at(c, step, W_RING_UNKNOWN);
+  else if (i == MOST_PHASES) fault_at(c, step, W_RING_STATES);
+  else if (make && i == c->nphases) c->phase_at[c->nphases++] = b.lo;
+  else if (make != !s->phases[i].made || i == c->nphases) fault_at(c, step, W_RING_NO_MBARRIER);
+  return c->fault ? -1 : (int)i;
+}
+
+static Bytes phase_bytes(const Check *c, int number) {
+  int32_t at = c->phase_at[number];
+  return (Bytes){at, at + MBARRIER_BYTES};
+}
+
+static void make_mbarrier(Check *c, State *s, const Step *step, Who who) {
+  int i = mbarrier_number(c, s, step, &step->st->mems[0], true);
+  if (i < 0) return;
+  take_bytes(c, s, step, RING_WRITE, phase_bytes(c, i), who == BY_LEADER);
+  uint16_t count = (uint16_t)nest_int(step->st, NA_count, 1);
+  s->phases[i] = (Phase){.count = count, .missing = count, .made = true};
+}
+
+static void arrive(Check *c, State *s, const Step *step, Who who) {
+  int i = mbarrier_number(c, s, step, &step->st->mems[0], false);
+  if (i < 0) return;
+  Phase *ph = &s->phases[i];
+  int64_t arrivals = who == BY_LEADER ? 1 : (int64_t)c->n->lanes * c->n->warps;
+  check_bytes(c, s, step, RING_ATOMIC, phase_bytes(c, i), who == BY_LEADER);
+  if (ph->waited || ph->missing < arrivals) fault_at(c, step, W_RING_ARRIVAL);
+  ph->missing = (uint16_t)(ph->missing - arrivals);
+  ph->expected += (int32_t)nest_int(step->st, NA_tx, 0);
+}
+
+static void end_phase(State *s, int number) {
+  Phase *ph = &s->phases[number];
+  *ph = (Phase){.count = ph->count, .missing = ph->count, .parity = !ph->parity, .made = true,
+                .waited = true};
+  for (uint32_t i = 0; i < s->npending;)
+    if (s->pending[i].kind == RING_BOX && s->pending[i].of == (uint32_t)number)
+      remove_pending(s, i);
+    else i++;
+}
+
+static void wait_phase(Check *c, State *s, const Step *step) {
+  int i = mbarrier_number(c, s, step, &step->st->mems[0], false);
+  Range parity = range_of(c, s, &step->st->srcs[0]);
+  if (i < 0) return;
+  check_bytes(c, s, step, RING_ATOMIC, phase_bytes(c, i), false);
+  const Phase *ph = &s->phases[i];
+  bool fresh = ph->missing == ph->count && !ph->started;
+  if (range_is_const(&parity, !ph->parity)) {
+    if (!fresh) fault_at(c, step, W_RING_PARITY);
+  } else if (!range_is_const(&parity, ph->parity)) {
+    fault_at(c, step, W_RING_UNKNOWN);
+  } else if (ph->missing) {
+    fault_at(c, step, W_RING_DEADLOCK);
+  } else if (ph->started != ph->expected) {
+    fault_at(c, step, W_RING_BYTES);
+  } else {
+    end_phase(s, i);
+  }
+}
+
+/* One thread copies: what it has done itself comes before, what others have done may not. */
+static void copy_box(Check *c, State *s, const Step *step, Who who) {
+  const NestStmt *st = step->st;
+  int i = mbarrier_number(c, s, step, &st->mems[1], false);
+  if (who != BY_LEADER) fault_at(c, step, W_RING_UNKNOWN);
+  if (c->fault) return;
+  int64_t bytes = nest_map_bytes(nest_map_of(c->n, st));
+  Bytes b = bytes_of(c, s, &st->mems[0], bytes, 1);
+  check_bytes(c, s, step, RING_BOX, phase_bytes(c, i), true);
+  check_bytes(c, s, step, RING_BOX, b, false);
+  if (b.hi - b.lo != bytes) fault_at(c, step, W_RING_UNKNOWN);
+  add_pending(c, s, step, (Pending){.lo = b.lo, .hi = b.hi, .kind = RING_BOX, .of = (uint32_t)i});
+  s->phases[i].started += (int32_t)bytes;
+}
+
+/* ---- products and their registers ---- */
+
+typedef struct {
+  Pending p;
+  bool reads, writes;
+} Registers;
+
+static Registers registers_of(const Check *c, const Ref *r, int64_t count) {
+  Registers x = {.p = {.hi = (int32_t)r->var->count, .of = r->var->id}};
+  Range at = range_affine(c, &r->sub);
+  if (!count) return x;
+  x.p.lo = (int32_t)at.lo;
+  x.p.hi = (int32_t)(at.hi + count);
+  return x;
+}
+
+static void check_registers(Check *c, const State *s, const Step *step, const Registers *x) {
+  for (uint32_t i = 0; i < s->npending; i++) {
+    const Pending *p = &s->pending[i];
+    if (p->kind < RING_RESULT || p->of != x->p.of || p->hi <= x->p.lo || x->p.hi <= p->lo) continue;
+    /* Products add to one accumulator in the order of the text. */
+    if (x->p.kind == RING_RESULT && p->kind == RING_RESULT && p->lo == x->p.lo && p->hi == x->p.hi)
+      continue;
+    if (p->kind == RING_FRAGMENT && !x->writes) continue;
+    ring_fault(c, W_RING_REGISTERS, step->st->span, c->steps.data[p->step]->st->span);
+  }
+}
+
+static void use_ref(Check *c, State *s, const Step *step, const Ref *r, bool writes) {
+  if (r->kind != REF_VAR || c->product[r->var->id] < 0) return;
+  const NestStmt *st = step->st;
+  bool run = st->code == NEST_MOV || st->code == NEST_LD || st->code == NEST_ST;
+  Registers x = registers_of(c, r, run ? nest_int(st, NA_n, 1) : st->code == NEST_OP);
+  x.writes = writes;
+  check_registers(c, s, step, &x);
+  s->dirty |= UINT64_C(1) << c->product[r->var->id];
+}
+
+void ring_use(Check *c, State *s, const Step *step) {
+  const NestStmt *st = step->st;
+  for (uint32_t i = 0; i < st->nsrcs; i++) use_ref(c, s, step, &st->srcs[i], false);
+  for (uint32_t i = 0; i < st->ndsts; i++) use_ref(c, s, step, &st->dsts[i], true);
+}
+
+static void start_registers(Check *c, State *s, const Step *step, const Ref *r, int64_t count,
+                            PendingKind kind) {
+  Registers x = registers_of(c, r, count);
+  x.p.kind = (uint8_t)kind;
+  x.writes = kind == RING_RESULT;
+  check_registers(c, s, step, &x);
+  if (s->dirty >> c->product[r->var->id] & 1) fault_at(c, step, W_RING_REGISTER_FENCE);
+  add_pending(c, s, step, x.p);
+}
+
+static void start_product(Check *c, State *s, const Step *step) {
+  const NestStmt *st = step->st;
+  const Atom *atom = atom_find(nest_str(st, NA_atom, ""));
+  for (int which = 0; which < 2; which++)
+    if (st->mems[which].buffer)
+      take_bytes(c, s, step, RING_PRODUCT, operand_bytes(c, s, st, which), false);
+  if (!st->mems[0].buffer)
+    start_registers(c, s, step, &st->srcs[0], atom_registers(atom, 0), RING_FRAGMENT);
+  start_registers(c, s, step, &st->dsts[0], nest_int(st, NA_columns, 8) / 2, RING_RESULT);
+}
+
+/* ---- steps ---- */
+
+bool ring_is_ordering(const NestStmt *st) {
+  switch (st->code) {
+    case NEST_CP_COMMIT: case NEST_CP_WAIT: case NEST_MBAR_INIT: case NEST_MBAR_EXPECT:
+    case NEST_MBAR_ARRIVE: case NEST_BULK_COPY: case NEST_MBAR_WAIT: case NEST_WGMMA:
+    case NEST_MMA_COMMIT: case NEST_MMA_WAIT: case NEST_BAR: case NEST_FENCE: return true;
+    default: return false;
+  }
+}
+
+static void access_shared(Check *c, State *s, const Step *step, Who who) {
+  const NestStmt *st = step->st;
+  if (!st->nmems || !st->mems[0].buffer) return;
+  unsigned flags = nest_flags(st);
+  PendingKind kind = st->code == NEST_CP_ASYNC ? RING_COPYING
+                     : flags & NEST_IS_ATOMIC  ? RING_ATOMIC
+                     : flags & NEST_IS_WRITE   ? RING_WRITE
+                                               : RING_READ;
+  int64_t size = access_bytes(st);
+  take_bytes(c, s, step, kind, bytes_of(c, s, &st->mems[0], size, size & -size), who == BY_LEADER);
+}
+
+void ring_access(Check *c, State *s, const Step *step) {
+  const NestStmt *st = step->st;
+  Who who = executed_by(c, s, st);
+  if (who == BY_NONE) return;
+  if (who == BY_UNKNOWN && ring_is_ordering(st)) fault_at(c, step, W_RING_UNKNOWN);
+  switch (st->code) {
+    case NEST_BAR: if (!nest_int(st, NA_warps, 0)) at_barrier(c, s); return;
+    case NEST_FENCE: at_fence(c, s, st); return;
+    case NEST_CP_COMMIT: commit_group(s, false); return;
+    case NEST_CP_WAIT: wait_group(s, false, nest_int(st, NA_groups, 0)); return;
+    case NEST_MMA_COMMIT: commit_group(s, true); return;
+    case NEST_MMA_WAIT: wait_group(s, true, nest_int(st, NA_groups, 0)); return;
+    case NEST_MBAR_INIT: make_mbarrier(c, s, step, who); return;
+    case NEST_MBAR_EXPECT: case NEST_MBAR_ARRIVE: arrive(c, s, step, who); return;
+    case NEST_MBAR_WAIT: wait_phase(c, s, step); return;
+    case NEST_BULK_COPY: copy_box(c, s, step, who); return;
+    case NEST_WGMMA: start_product(c, s, step); return;
+    default: access_shared(c, s, step, who); return;
+  }
+}
+
+void ring_end(Check *c, State *s) {
+  for (uint32_t i = 0; i < s->npending; i++)
+    if (s->pending[i].kind == RING_BOX)
+      ring_fault(c, W_RING_END, c->steps.data[s->pending[i].step]->st->span, nowhere);
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""The proof of rings (pass prove_rings): takes away one wait, arrival, commit, fence, barrier or
+copy of a kernel's last nest, and the pass must say that the rest is not proven.  The kernels as
+they are must be proven.
+
+    rings.py [NAME...]     only these kernels of barriers/cases.py
+"""
+import pathlib, re, subprocess, sys, tempfile
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "barriers"))
+from cases import CASES, NEEDLESS, NEREID, SYNC, VARIANTS, compiled  # noqa: E402
+
+RING = re.compile(r"^ *(cp\.async|bulk\.copy|%\S+ = wgmma) ", re.M)
+FENCE = re.compile(r'^ *fence \{kind "mma"\}')
+WARNING = re.compile(r"is not proven: (.*)")
+
+
+def unproven(lines, folder):
+    """Why the pass rejects the nest; None if it does not."""
+    path = folder / "nest.thread"
+    path.write_text("\n".join(lines))
+    done = subprocess.run([NEREID, "compile", str(path), "--run-passes", "prove_rings"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"status {done.returncode}\n{done.stderr}\n0 passed, 1 failed")
+    found = WARNING.search(done.stderr)
+    return found and found[1]
+
+
+def check(name, variant, folder):
+    lines = compiled(name, variant).split("\n")
+    if not RING.search("\n".join(lines)):
+        return 0, []
+    why = unproven(lines, folder)
+    failures = [f"{name} {variant}: not proven as it is: {why}"] if why else []
+    at = [i for i, line in enumerate(lines) if SYNC.match(line) or FENCE.match(line)]
+    for i in at:
+        needless = (name.split()[0], lines[i].strip()) in NEEDLESS
+        if not needless and not unproven(lines[:i] + lines[i + 1:], folder):
+            failures.append(f"{name} {variant}: proven without line {i + 1}: {lines[i]}")
+    return 1 + len(at) - len(failures), failures
+
+
+names = [a for a in sys.argv[1:] if not a.startswith("-")] or list(CASES)
+passed, failed = 0, 0
+with tempfile.TemporaryDirectory() as folder:
+    for name in names:
+        for variant in VARIANTS:
+            good, failures = check(name, variant, pathlib.Path(folder))
+            passed, failed = passed + good, failed + len(failures)
+            for text in failures:
+                print("FAIL", text, flush=True)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
