@@ -284,8 +284,6 @@ static void body_stmt(Bind *s, const NestStmt *st);
 
 /* ---- asynchronous copies ---- */
 
-enum { ASYNC_MIN = 4 };
-
 static Address copy_target(Bind *s, const NestStmt *st) {
   Address a = bind_split_address(s, st);
   if (st->mems[0].buffer->layout.xor_bits) bind_swizzle_address(s, st, &a);
@@ -318,7 +316,7 @@ void bind_copy(Bind *s, const NestStmt *nest) {
   int d = 0;
   int64_t n = copy_width(s, ld, st, &from, &to, guard.mask | inside.mask, &d);
   int64_t bytes = dtype_bytes(ld->type);
-  if (n * bytes < ASYNC_MIN) { /* too narrow: loaded and stored at once */
+  if (n * bytes < MACHINE_COPY_LEAST) { /* too narrow: loaded and stored at once */
     Ref zero = ref_zero(ld->type);
     NestStmt fill = {.code = NEST_MOV,
                      .type = ld->type,

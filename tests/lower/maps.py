@@ -82,7 +82,7 @@ KNOWN = {
     "all": ("i32:8", "i32:8", True, BOX + B_BOX),
     "rows of A at 8 bytes": ("i32:4", "i32:8", True, B_BOX),
     "rows of B at 8 bytes": ("i32:8", "i32:4", True, BOX),
-    "rows of A at 2 bytes": ("i32", "i32:8", True, ""),
+    "rows of A at 2 bytes": ("i32", "i32:8", True, B_BOX),
 }
 
 
