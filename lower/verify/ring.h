@@ -158,9 +158,14 @@ void ring_set(Check *c, State *s, int32_t place, Range v);
 void ring_set_unknown(Check *c, State *s, int32_t place);
 /* Forgets what is known relative to a variable that gets another value. */
 void ring_forget(Check *c, State *s, int32_t symbol);
-/* The variable's value grows by `by` and all that is relative to it stays as it is; facts are kept
- * up to `most`. */
-void ring_move(Check *c, State *s, int32_t symbol, int64_t by, int64_t most);
+/* Which distances between variables are told apart: up to `most`; a variable's distance to 0 is
+ * taken near `to`, such as a loop's constant limit. */
+typedef struct {
+  int64_t to, most;
+} Near;
+
+/* The variable's value grows by `by` and all that is relative to it stays as it is. */
+void ring_move(Check *c, State *s, int32_t symbol, int64_t by, Near near);
 /* A loop's index `to` begins with the value `from`: what is known of its distance to `limit`, and
  * the variable at `place`, if it is as far away, are from now on relative to the index. */
 void ring_rebase_fact(State *s, Range from, Range limit, int32_t to);

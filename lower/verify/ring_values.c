@@ -174,7 +174,7 @@ static int64_t within(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
-void ring_move(Check *c, State *s, int32_t symbol, int64_t by, int64_t most) {
+void ring_move(Check *c, State *s, int32_t symbol, int64_t by, Near near) {
   for (uint32_t i = 0; i < c->nvalues; i++) {
     Range *v = &s->values[i];
     if (v->symbol != symbol || c->symbols[i] == symbol) continue;
@@ -188,10 +188,11 @@ void ring_move(Check *c, State *s, int32_t symbol, int64_t by, int64_t most) {
   for (uint32_t i = 0; i < n; i++) {
     bool first = old[i].a == symbol;
     if (!first && old[i].b != symbol) continue;
+    int64_t to = old[i].a == NO_SYMBOL ? near.to : 0, least = to - near.most, most = to + near.most;
     int64_t lo = limited((__int128)old[i].lo + (first ? -by : by));
     int64_t hi = limited((__int128)old[i].hi + (first ? -by : by));
-    lo = lo < -most ? -LIMITLESS : within(lo, -most, most);
-    hi = hi > most ? LIMITLESS : within(hi, -most, most);
+    lo = lo < least ? -LIMITLESS : within(lo, least, most);
+    hi = hi > most ? LIMITLESS : within(hi, least, most);
     learn(s, old[i].a, old[i].b, lo, hi);
   }
 }
@@ -349,7 +350,7 @@ void ring_drop(Check *c, State *s) { vec_push(c->arena, &c->spare, s); }
 void ring_set(Check *c, State *s, int32_t place, Range v) {
   int32_t self = c->symbols[place];
   if (v.symbol == self && v.lo == v.hi) {
-    ring_move(c, s, self, v.lo, LIMITLESS);
+    ring_move(c, s, self, v.lo, (Near){.most = LIMITLESS});
     v = relative(self, 0);
   } else {
     ring_forget(c, s, self);

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """The proof of rings (pass prove_rings): takes away one wait, arrival, commit, fence, barrier or
 copy of a kernel's last nest, and the pass must say that the rest is not proven.  The kernels as
-they are must be proven.
+they are must be proven, and so must loops of any number of iterations that is known.
 
     rings.py [NAME...]     only these kernels of barriers/cases.py
 """
 import pathlib, re, subprocess, sys, tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent / "barriers"))
-from cases import CASES, NEEDLESS, NEREID, SYNC, VARIANTS, compiled  # noqa: E402
+from cases import CASES, NEEDLESS, NEREID, OURS, SYNC, VARIANTS, compiled  # noqa: E402
 
 RING = re.compile(r"^ *(cp\.async|bulk\.copy|%\S+ = wgmma) ", re.M)
 FENCE = re.compile(r'^ *fence \{kind "mma"\}')
@@ -41,6 +41,19 @@ def check(name, variant, folder):
     return 1 + len(at) - len(failures), failures
 
 
+def known_trips(first, end, step, stages):
+    """Why a loop whose limits are constants keeps no ring of boxes; None if it has one."""
+    signature = "a_ptr=*bf16:16,b_ptr=*bf16:16,c_ptr=*fp32:16,n=i32:16"
+    command = [NEREID, "compile", f"{OURS}:known_trips", "--target", "sm_90a", "--num-warps", "8",
+               "--num-stages", str(stages), "--sig", signature]
+    for name, value in ("FIRST", first), ("END", end), ("STEP", step):
+        command += ["-D", f"{name}={value}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode or WARNING.search(done.stderr):
+        return done.stderr
+    return None if "cp.async.bulk.tensor" in done.stdout else "no boxes"
+
+
 names = [a for a in sys.argv[1:] if not a.startswith("-")] or list(CASES)
 passed, failed = 0, 0
 with tempfile.TemporaryDirectory() as folder:
@@ -50,5 +63,11 @@ with tempfile.TemporaryDirectory() as folder:
             passed, failed = passed + good, failed + len(failures)
             for text in failures:
                 print("FAIL", text, flush=True)
+for end in () if sys.argv[1:] else (1, 64, 128, 640, 2560, 2624, 3072, 4095, 4096, 65536, 1 << 30):
+    for first, step, stages in ((0, 64, 3), (0, 64, 4), (64, 64, 3), (192, 32, 3), (7, 1, 4)):
+        why = known_trips(first, end, step, stages)
+        passed, failed = passed + (why is None), failed + (why is not None)
+        if why:
+            print(f"FAIL range({first}, {end}, {step}), {stages} stages: {why}")
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)

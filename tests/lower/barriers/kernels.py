@@ -110,3 +110,14 @@ def unpacked(a_ptr, q_ptr, s_ptr, out_ptr, K, M: tl.constexpr, N: tl.constexpr,
         s = tl.load(s_ptr + start // BLOCK_K * N + n)
         acc = tl.dot(a, q.to(tl.bfloat16) * s[None, :], acc)
     tl.store(out_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
+def known_trips(a_ptr, b_ptr, c_ptr, n, FIRST: tl.constexpr, END: tl.constexpr, STEP: tl.constexpr):
+    rows, cols, inner = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    sums = tl.zeros((128, 128), tl.float32)
+    for k in range(FIRST, END, STEP):
+        a = tl.load(a_ptr + rows[:, None] * n + (k + inner)[None, :])
+        b = tl.load(b_ptr + (k + inner)[:, None] * n + cols[None, :])
+        sums += tl.dot(a, b)
+    tl.store(c_ptr + rows[:, None] * n + cols[None, :], sums)
