@@ -6,7 +6,7 @@
 #include "lower/verify/ring.h"
 
 enum {
-  MOST_HEADS = 2048,   /* states at the heads of loops, of a kernel */
+  MOST_HEADS = 8192,   /* states at the heads of loops, of a kernel */
   MOST_DISTINCT = 48,  /* values of a variable at a loop's head, of which each is told apart */
   MOST_AHEAD = 40,     /* iterations between a copy and its use, of which each is told apart */
   MOST_TOGETHER = 256  /* states at one place that is no head */
@@ -43,6 +43,12 @@ static void add_state(Check *c, States *set, State *s) {
 
 /* ---- loops ---- */
 
+/* Values of a variable at heads. */
+typedef struct {
+  int64_t seen[MOST_DISTINCT];
+  int n;
+} Distinct;
+
 typedef struct {
   Check *c;
   const Step *step;
@@ -50,9 +56,8 @@ typedef struct {
   int32_t index;      /* the variable's id; NO_SYMBOL: none */
   int64_t by;         /* the constant step of a loop that counts up; 0: unknown */
   States heads, out;
-  uint64_t *hashes;
-  int64_t *distinct;  /* by place: values at heads */
-  uint8_t *ndistinct;
+  VEC(uint64_t) hashes;
+  Distinct *distinct; /* by place */
 } Loop;
 
 static uint64_t hash_state(const Check *c, const State *s) {
@@ -70,11 +75,11 @@ static void widen(Loop *l, State *s) {
     Range *v = &s->values[i];
     int32_t self = c->symbols[i];
     if (v->symbol < NO_SYMBOL || self == l->index || (v->symbol == self && !v->lo)) continue;
-    int64_t *seen = &l->distinct[i * MOST_DISTINCT];
-    uint8_t k = 0, *n = &l->ndistinct[i];
-    while (k < *n && seen[k] != v->lo) k++;
-    if (k == *n && k < MOST_DISTINCT) seen[(*n)++] = v->lo;
-    if (*n == MOST_DISTINCT) ring_set_unknown(c, s, (int32_t)i);
+    Distinct *d = &l->distinct[i];
+    int k = 0;
+    while (k < d->n && d->seen[k] != v->lo) k++;
+    if (k == d->n && k < MOST_DISTINCT) d->seen[d->n++] = v->lo;
+    if (d->n == MOST_DISTINCT) ring_set_unknown(c, s, (int32_t)i);
   }
 }
 
@@ -93,7 +98,7 @@ static void add_head(Loop *l, State *s) {
   widen(l, s);
   uint64_t hash = hash_state(c, s);
   for (size_t i = 0; i < l->heads.len; i++) {
-    if (l->hashes[i] != hash || !same_state(c, l->heads.data[i], s)) continue;
+    if (l->hashes.data[i] != hash || !same_state(c, l->heads.data[i], s)) continue;
     ring_drop(c, s);
     return;
   }
@@ -101,7 +106,7 @@ static void add_head(Loop *l, State *s) {
     ring_fault(c, W_RING_STATES, l->st->span, (Span){0});
     return;
   }
-  l->hashes[l->heads.len] = hash;
+  vec_push(c->arena, &l->hashes, hash);
   vec_push(c->arena, &l->heads, s);
 }
 
@@ -181,6 +186,17 @@ static void iterate(Loop *l, State *head) {
   }
 }
 
+/* A loop's room, which the next one at its depth uses again. */
+static Distinct *open_distinct(Check *c) {
+  if (c->depth == c->rooms.len) {
+    void *room = ARENA_ARRAY(c->arena, Distinct, c->nvalues + 1);
+    vec_push(c->arena, &c->rooms, room);
+  }
+  Distinct *d = c->rooms.data[c->depth++];
+  for (uint32_t i = 0; i < c->nvalues; i++) d[i].n = 0;
+  return d;
+}
+
 static void run_loop(Check *c, const Step *step, States *set) {
   const NestStmt *st = step->st;
   Loop l = {.c = c, .step = step, .st = st, .index = NO_SYMBOL};
@@ -191,15 +207,14 @@ static void run_loop(Check *c, const Step *step, States *set) {
     l.by = up && dtype_is_signed(st->dsts[0].var->dtype) ? by->sub.c : 0;
   }
   if (st->index) c->index[st->index->id] = range_indices(st->index);
-  l.hashes = ARENA_ARRAY(c->arena, uint64_t, MOST_HEADS);
-  l.distinct = ARENA_ARRAY(c->arena, int64_t, (size_t)c->nvalues * MOST_DISTINCT);
-  l.ndistinct = ARENA_ARRAY(c->arena, uint8_t, c->nvalues + 1);
+  l.distinct = open_distinct(c);
   for (size_t i = 0; i < set->len; i++) {
     enter(&l, set->data[i]);
     add_head(&l, set->data[i]);
   }
   for (size_t i = 0; i < l.heads.len && !c->fault; i++) iterate(&l, l.heads.data[i]);
   for (size_t i = 0; i < l.heads.len; i++) ring_drop(c, l.heads.data[i]);
+  c->depth--;
   *set = l.out;
 }
 
@@ -223,8 +238,15 @@ static void run_unrolled(Check *c, const Step *step, States *set) {
 }
 
 static void run_branches(Check *c, const Step *step, States *set) {
-  States other = {0};
-  for (size_t i = 0; i < set->len; i++) vec_push(c->arena, &other, ring_copy(c, set->data[i]));
+  States all = *set, other = {0};
+  *set = (States){0};
+  for (size_t i = 0; i < all.len; i++) {
+    State *s = all.data[i];
+    Range condition = range_of(c, s, &step->st->srcs[0]);
+    bool never = range_is_const(&condition, 0), always = range_is_const(&condition, 1);
+    if (!never && !always) vec_push(c->arena, &other, ring_copy(c, s));
+    vec_push(c->arena, never ? &other : set, s);
+  }
   run_steps(c, step->kids[0], set);
   run_steps(c, step->kids[1], &other);
   for (size_t i = 0; i < other.len; i++) add_state(c, set, other.data[i]);

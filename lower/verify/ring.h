@@ -29,12 +29,13 @@
 
 /* ---- values ---- */
 
-enum { NO_SYMBOL = -1, UNSET = -2, LEADER = -3 };
+enum { NO_SYMBOL = -1, UNSET = -2, LEADER = -3, EACH_WARP = -4 };
 
 /* `symbol` + lo..hi, where the symbol is a variable's id, or none.  UNSET: not assigned yet;
- * LEADER: an i1 that is true in one thread, the first.  Of numbers of 32 bits without a symbol,
- * `bits` has those that may be set: swizzled addresses are sums and differences of bits.  `split`:
- * the number is `shift`, which all threads add, and a thread's own part. */
+ * LEADER: an i1 that is true in one thread, the first; EACH_WARP: in the first of each warp.  Of
+ * numbers of 32 bits without a symbol, `bits` has those that may be set: swizzled addresses are
+ * sums and differences of bits.  `split`: the number is `shift`, which all threads add, and a
+ * thread's own part. */
 typedef struct {
   int64_t lo, hi;
   int32_t symbol;
@@ -51,6 +52,8 @@ typedef struct {
 
 /* ---- what has not ended ---- */
 
+typedef enum { BY_NONE, BY_LEADER, BY_EACH_WARP, BY_ALL, BY_UNKNOWN } Who;
+
 typedef enum {
   RING_READ,      /* by threads, since the last barrier */
   RING_WRITE,     /* the same */
@@ -66,16 +69,22 @@ typedef enum {
 typedef struct {
   int32_t lo, hi; /* bytes of shared memory, or registers of variable `of` */
   uint32_t of;    /* RING_BOX: its mbarrier's number */
+  uint32_t told;  /* bits of mbarriers at which those that did it have arrived since */
   uint16_t step, age;
   uint8_t kind;
-  bool leader, fenced, unused;
+  bool leader, fenced;
+  bool known;     /* the first thread has waited for such an arrival: for it, this has ended */
 } Pending;
 
 typedef struct {
   int32_t expected, started; /* bytes of the phase */
   uint16_t count, missing;   /* arrivals of each phase, and those that this one lacks */
+  uint32_t told;             /* as above, of those that have waited for the last phase */
   uint8_t parity;            /* of the phase that is not waited for yet */
-  bool made, waited;         /* waited for since the last barrier */
+  uint8_t waited;            /* Who has, where others may not know it yet; BY_NONE: nobody */
+  bool made, known;
+  bool ended;                /* all have arrived, and there was a barrier since; no bytes */
+  uint8_t unused[3];
 } Phase;
 
 enum { MOST_FACTS = 8, MOST_PENDING = 128, MOST_PHASES = 32 };
@@ -131,6 +140,8 @@ typedef struct {
   uint32_t live_words;    /* of a set of variables, by place */
   bool *mixed;            /* by variable: its registers have no common range */
   States spare;           /* freed */
+  size_t depth;           /* of loops */
+  VEC(void *) rooms;      /* by depth */
   bool again;             /* an unrolled loop's second iteration stands for the others */
   uint32_t heads;         /* states at the heads of loops until now */
   /* The first thing that is not proven. */

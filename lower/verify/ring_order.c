@@ -5,8 +5,6 @@
 #include "lower/target/wgmma_layout.h"
 #include "lower/verify/ring.h"
 
-typedef enum { BY_NONE, BY_LEADER, BY_ALL, BY_UNKNOWN } Who;
-
 typedef struct {
   int32_t lo, hi;
 } Bytes;
@@ -29,7 +27,7 @@ static Who executed_by(const Check *c, const State *s, const NestStmt *st) {
   Range r = range_of(c, s, &st->guard);
   if (range_is_const(&r, 0)) return BY_NONE;
   if (range_is_const(&r, 1)) return BY_ALL;
-  return r.symbol == LEADER ? BY_LEADER : BY_UNKNOWN;
+  return r.symbol == LEADER ? BY_LEADER : r.symbol == EACH_WARP ? BY_EACH_WARP : BY_UNKNOWN;
 }
 
 /* ---- what is pending ---- */
@@ -38,6 +36,28 @@ static void remove_pending(State *s, uint32_t i) {
   uint32_t after = --s->npending - i;
   memmove(&s->pending[i], &s->pending[i + 1], after * sizeof *s->pending);
   memset(&s->pending[s->npending], 0, sizeof *s->pending);
+}
+
+/* Reads by products of one slot become one: those that have ended are less than a new one of the
+ * same bytes, and neighbours of one group end together. */
+static void merge_products(State *s, Pending *p) {
+  for (uint32_t i = 0; i < s->npending;) {
+    const Pending *old = &s->pending[i];
+    bool read = old->kind == RING_READ && old->of == p->of;
+    bool inside = p->lo <= old->lo && old->hi <= p->hi;
+    bool beside = old->kind == RING_PRODUCT && old->of == p->of && old->age == p->age &&
+                  old->lo <= p->hi && p->lo <= old->hi;
+    if (beside) {
+      p->lo = old->lo < p->lo ? old->lo : p->lo;
+      p->hi = old->hi > p->hi ? old->hi : p->hi;
+    }
+    if (!beside && !(read && inside)) {
+      i++;
+      continue;
+    }
+    remove_pending(s, i);
+    if (beside) i = 0;
+  }
 }
 
 static bool replaces(const Pending *a, const Pending *b) {
@@ -50,6 +70,7 @@ static bool replaces(const Pending *a, const Pending *b) {
 
 static void add_pending(Check *c, State *s, const Step *step, Pending p) {
   p.step = step->id;
+  if (p.kind == RING_PRODUCT) merge_products(s, &p);
   for (uint32_t i = 0; i < s->npending;)
     if (replaces(&p, &s->pending[i])) remove_pending(s, i);
     else i++;
@@ -64,7 +85,7 @@ static bool through_proxy(PendingKind k) { return k == RING_BOX || k == RING_PRO
 static const char *conflict(const Check *c, const Pending *p, const Step *step, PendingKind kind,
                             bool leader) {
   const NestStmt *before = c->steps.data[p->step]->st, *st = step->st;
-  bool proxy = through_proxy(kind), ordered = leader && p->leader;
+  bool proxy = through_proxy(kind), ordered = leader && (p->leader || p->known);
   switch ((PendingKind)p->kind) {
     case RING_COPYING: case RING_BOX: return W_RING_COPY;
     case RING_PRODUCT: return is_write(kind) ? W_RING_PRODUCT : NULL;
@@ -100,6 +121,19 @@ static void take_bytes(Check *c, State *s, const Step *step, PendingKind kind, B
   check_bytes(c, s, step, kind, b, leader);
   add_pending(c, s, step, (Pending){.lo = b.lo, .hi = b.hi, .kind = (uint8_t)kind,
                                     .leader = leader});
+}
+
+/* A number for each slot of each buffer, above 0. */
+static uint32_t slot_number(const Check *c, const NestBuffer *b, int32_t at) {
+  enum { MOST_SLOTS = 4096 };
+  int64_t slot = b->bytes / (b->slots > 1 ? b->slots : 1);
+  return (b->id + 1) * MOST_SLOTS + (uint32_t)((at - c->offset[b->id]) / slot % MOST_SLOTS);
+}
+
+static void take_operand(Check *c, State *s, const Step *step, const NestBuffer *from, Bytes b) {
+  check_bytes(c, s, step, RING_PRODUCT, b, false);
+  add_pending(c, s, step, (Pending){.lo = b.lo, .hi = b.hi, .kind = RING_PRODUCT,
+                                    .of = slot_number(c, from, b.lo)});
 }
 
 /* ---- addresses ---- */
@@ -150,19 +184,32 @@ static Bytes operand_bytes(const Check *c, const State *s, const NestStmt *st, i
 
 /* ---- barriers, fences, groups ---- */
 
-static void at_barrier(Check *c, State *s) {
-  for (uint32_t i = 0; i < s->npending;) {
-    Pending *p = &s->pending[i];
-    bool written = p->kind == RING_WRITE || p->kind == RING_ATOMIC || p->kind == RING_WRITTEN;
-    bool visible = written && (p->fenced || !c->proxies);
-    if (p->kind == RING_READ || visible) {
-      remove_pending(s, i);
-      continue;
-    }
-    if (written) p->kind = RING_WRITTEN;
-    i++;
+static bool is_done(const Pending *p) {
+  return p->kind == RING_READ || p->kind == RING_WRITE || p->kind == RING_ATOMIC ||
+         p->kind == RING_WRITTEN;
+}
+
+/* All threads know that what is pending there was done; true if nothing of it is left. */
+static bool known_to_all(const Check *c, State *s, uint32_t i) {
+  Pending *p = &s->pending[i];
+  if (p->kind == RING_READ || p->fenced || !c->proxies) {
+    remove_pending(s, i);
+    return true;
   }
-  for (uint32_t i = 0; i < MOST_PHASES; i++) s->phases[i].waited = false;
+  p->kind = RING_WRITTEN;
+  return false;
+}
+
+static void at_barrier(Check *c, State *s) {
+  for (uint32_t i = 0; i < s->npending;)
+    if (!is_done(&s->pending[i]) || !known_to_all(c, s, i)) i++;
+  for (uint32_t i = 0; i < c->nphases; i++) {
+    Phase *ph = &s->phases[i];
+    ph->waited = BY_NONE;
+    ph->known = false;
+    ph->told = 0;
+    ph->ended |= ph->made && !ph->missing && !ph->expected && !ph->started;
+  }
 }
 
 static void at_fence(Check *c, State *s, const NestStmt *st) {
@@ -174,7 +221,10 @@ static void at_fence(Check *c, State *s, const NestStmt *st) {
   for (uint32_t i = 0; i < s->npending; i++) {
     Pending *p = &s->pending[i];
     bool written = p->kind == RING_WRITE || p->kind == RING_ATOMIC || p->kind == RING_WRITTEN;
-    if (written && (who == BY_ALL || p->leader)) p->fenced = true;
+    if (!written || (who != BY_ALL && !p->leader)) continue;
+    p->fenced = true;
+    p->known = false;
+    p->told = 0;
   }
 }
 
@@ -235,36 +285,91 @@ static void make_mbarrier(Check *c, State *s, const Step *step, Who who) {
   s->phases[i] = (Phase){.count = count, .missing = count, .made = true};
 }
 
+/* Those that arrive tell who waits what they have done until now. */
+static void tell(const Check *c, State *s, int number, Who who) {
+  uint32_t bit = UINT32_C(1) << number;
+  for (uint32_t i = 0; i < s->npending; i++) {
+    Pending *p = &s->pending[i];
+    if (is_done(p) && (p->leader || who != BY_LEADER)) p->told |= bit;
+  }
+  for (uint32_t i = 0; i < c->nphases; i++) {
+    Phase *ph = &s->phases[i];
+    if (ph->waited && (ph->waited == BY_LEADER || who != BY_LEADER)) ph->told |= bit;
+  }
+}
+
+/* Those that have waited know what they were told. */
+static void hear(const Check *c, State *s, int number, Who who) {
+  uint32_t bit = UINT32_C(1) << number;
+  for (uint32_t i = 0; i < s->npending;) {
+    Pending *p = &s->pending[i];
+    bool told = p->told & bit;
+    p->told &= ~bit;
+    if (told && who == BY_ALL && known_to_all(c, s, i)) continue;
+    p->known |= told;
+    i++;
+  }
+  for (uint32_t i = 0; i < c->nphases; i++) {
+    Phase *ph = &s->phases[i];
+    if (ph->told & bit) {
+      ph->known = who != BY_ALL;
+      if (who == BY_ALL) ph->waited = BY_NONE;
+    }
+    ph->told &= ~bit;
+    if (!ph->waited) ph->told = 0;
+  }
+}
+
+static void begin_phase(Phase *ph, Who waited) {
+  *ph = (Phase){.count = ph->count, .missing = ph->count, .parity = !ph->parity, .made = true,
+                .waited = (uint8_t)waited};
+}
+
 static void arrive(Check *c, State *s, const Step *step, Who who) {
   int i = mbarrier_number(c, s, step, &step->st->mems[0], false);
   if (i < 0) return;
   Phase *ph = &s->phases[i];
-  int64_t arrivals = who == BY_LEADER ? 1 : (int64_t)c->n->lanes * c->n->warps;
+  int64_t warps = c->n->warps, arrivals = who == BY_LEADER      ? 1
+                                          : who == BY_EACH_WARP ? warps
+                                                                : warps * c->n->lanes;
   check_bytes(c, s, step, RING_ATOMIC, phase_bytes(c, i), who == BY_LEADER);
-  if (ph->waited || ph->missing < arrivals) fault_at(c, step, W_RING_ARRIVAL);
+  if (ph->ended) begin_phase(ph, BY_NONE);
+  bool knows = !ph->waited || (who == BY_LEADER && (ph->waited == BY_LEADER || ph->known));
+  if (!knows || ph->missing < arrivals) fault_at(c, step, W_RING_ARRIVAL);
   ph->missing = (uint16_t)(ph->missing - arrivals);
   ph->expected += (int32_t)nest_int(step->st, NA_tx, 0);
+  tell(c, s, i, who);
 }
 
-static void end_phase(State *s, int number) {
-  Phase *ph = &s->phases[number];
-  *ph = (Phase){.count = ph->count, .missing = ph->count, .parity = !ph->parity, .made = true,
-                .waited = true};
+static void end_phase(Check *c, State *s, int number, Who who) {
+  begin_phase(&s->phases[number], who);
   for (uint32_t i = 0; i < s->npending;)
     if (s->pending[i].kind == RING_BOX && s->pending[i].of == (uint32_t)number)
       remove_pending(s, i);
     else i++;
+  hear(c, s, number, who);
 }
 
-static void wait_phase(Check *c, State *s, const Step *step) {
+static bool awaits_boxes(const State *s, int number) {
+  for (uint32_t i = 0; i < s->npending; i++)
+    if (s->pending[i].kind == RING_BOX && s->pending[i].of == (uint32_t)number) return true;
+  return false;
+}
+
+static void wait_phase(Check *c, State *s, const Step *step, Who who) {
   int i = mbarrier_number(c, s, step, &step->st->mems[0], false);
   Range parity = range_of(c, s, &step->st->srcs[0]);
   if (i < 0) return;
-  check_bytes(c, s, step, RING_ATOMIC, phase_bytes(c, i), false);
-  const Phase *ph = &s->phases[i];
+  check_bytes(c, s, step, RING_ATOMIC, phase_bytes(c, i), who == BY_LEADER);
+  Phase *ph = &s->phases[i];
   bool fresh = ph->missing == ph->count && !ph->started;
-  if (range_is_const(&parity, !ph->parity)) {
+  if (who != BY_ALL && (who != BY_LEADER || awaits_boxes(s, i))) {
+    fault_at(c, step, W_RING_UNKNOWN);
+  } else if (range_is_const(&parity, !ph->parity)) {
     if (!fresh) fault_at(c, step, W_RING_PARITY);
+    if (ph->waited < who) *ph = (Phase){.count = ph->count, .missing = ph->missing,
+                                        .parity = ph->parity, .made = true,
+                                        .waited = (uint8_t)who};
   } else if (!range_is_const(&parity, ph->parity)) {
     fault_at(c, step, W_RING_UNKNOWN);
   } else if (ph->missing) {
@@ -272,7 +377,7 @@ static void wait_phase(Check *c, State *s, const Step *step) {
   } else if (ph->started != ph->expected) {
     fault_at(c, step, W_RING_BYTES);
   } else {
-    end_phase(s, i);
+    end_phase(c, s, i, who);
   }
 }
 
@@ -285,7 +390,7 @@ static void copy_box(Check *c, State *s, const Step *step, Who who) {
   int64_t bytes = nest_map_bytes(nest_map_of(c->n, st));
   Bytes b = bytes_of(c, s, &st->mems[0], bytes, 1);
   check_bytes(c, s, step, RING_BOX, phase_bytes(c, i), true);
-  check_bytes(c, s, step, RING_BOX, b, false);
+  check_bytes(c, s, step, RING_BOX, b, true);
   if (b.hi - b.lo != bytes) fault_at(c, step, W_RING_UNKNOWN);
   add_pending(c, s, step, (Pending){.lo = b.lo, .hi = b.hi, .kind = RING_BOX, .of = (uint32_t)i});
   s->phases[i].started += (int32_t)bytes;
@@ -350,7 +455,7 @@ static void start_product(Check *c, State *s, const Step *step) {
   const Atom *atom = atom_find(nest_str(st, NA_atom, ""));
   for (int which = 0; which < 2; which++)
     if (st->mems[which].buffer)
-      take_bytes(c, s, step, RING_PRODUCT, operand_bytes(c, s, st, which), false);
+      take_operand(c, s, step, st->mems[which].buffer, operand_bytes(c, s, st, which));
   if (!st->mems[0].buffer)
     start_registers(c, s, step, &st->srcs[0], atom_registers(atom, 0), RING_FRAGMENT);
   start_registers(c, s, step, &st->dsts[0], nest_int(st, NA_columns, 8) / 2, RING_RESULT);
@@ -393,7 +498,7 @@ void ring_access(Check *c, State *s, const Step *step) {
     case NEST_MMA_WAIT: wait_group(s, true, nest_int(st, NA_groups, 0)); return;
     case NEST_MBAR_INIT: make_mbarrier(c, s, step, who); return;
     case NEST_MBAR_EXPECT: case NEST_MBAR_ARRIVE: arrive(c, s, step, who); return;
-    case NEST_MBAR_WAIT: wait_phase(c, s, step); return;
+    case NEST_MBAR_WAIT: wait_phase(c, s, step, who); return;
     case NEST_BULK_COPY: copy_box(c, s, step, who); return;
     case NEST_WGMMA: start_product(c, s, step); return;
     default: access_shared(c, s, step, who); return;

@@ -69,6 +69,7 @@ static bool track_block(Check *c, const NestBlock *b) {
     for (uint32_t r = st->nregions; r-- > 0;) more |= track_block(c, st->regions[r]);
     if (st->code == NEST_FOR && contains(st, is_relevant))
       more |= track(c, &st->dsts[0]) | track_sources(c, st);
+    if (st->code == NEST_IF && contains(st, ring_is_ordering)) more |= track_sources(c, st);
     if (is_relevant(st)) {
       for (uint32_t i = 0; i < st->nmems; i++)
         if (st->mems[i].buffer) more |= track(c, &st->mems[i].base);

@@ -200,7 +200,6 @@ void ring_move(Check *c, State *s, int32_t symbol, int64_t by, Near near) {
 void ring_rebase_fact(State *s, Range from, Range limit, int32_t to) {
   if (!is_single(&from) || !is_single(&limit)) return;
   Range d = difference(s, from.symbol, limit.symbol);
-  if (from.symbol != limit.symbol) learn(s, from.symbol, limit.symbol, -LIMITLESS, LIMITLESS);
   learn(s, to, limit.symbol, limited((__int128)d.lo - from.lo), limited((__int128)d.hi - from.lo));
 }
 
@@ -215,7 +214,7 @@ void ring_link(State *s, int32_t place, Range from, int32_t to) {
 static Range join_ranges(Range x, Range y) {
   if (x.symbol == UNSET) return y;
   if (y.symbol == UNSET) return x;
-  if (x.symbol == LEADER || y.symbol == LEADER)
+  if (x.symbol < NO_SYMBOL || y.symbol < NO_SYMBOL)
     return x.symbol == y.symbol ? x : range(0, 1);
   if (x.symbol != y.symbol) return anything();
   x.lo = x.lo < y.lo ? x.lo : y.lo;
@@ -266,7 +265,8 @@ static Range of_truth(TileCode op, Range x, Range y) {
   if (range_is_const(&x, !is_and) || range_is_const(&y, !is_and)) return range_const(!is_and);
   if (range_is_const(&x, is_and)) return y;
   if (range_is_const(&y, is_and)) return x;
-  return x.symbol == LEADER && y.symbol == LEADER ? x : range(0, 1);
+  bool alike = x.symbol == y.symbol && (x.symbol == LEADER || x.symbol == EACH_WARP);
+  return alike ? x : range(0, 1);
 }
 
 static Range by_constant(TileCode op, Range x, Range y) {
@@ -364,19 +364,21 @@ void ring_set_unknown(Check *c, State *s, int32_t place) {
   s->values[place] = unknown_value(c, place);
 }
 
-/* The comparison of the lane and the warp with 0 that the first thread alone meets. */
-static bool is_leader(const Check *c, const NestStmt *st) {
+/* A comparison of the lane with 0, or of the lane and the warp together; NO_SYMBOL: another one. */
+static int32_t few_threads(const Check *c, const NestStmt *st) {
   const Ref *x = &st->srcs[0], *y = &st->srcs[1];
   if (st->op != TILE_EQ || x->kind != REF_VAR || y->kind != REF_AFFINE || y->sub.n || y->sub.c)
-    return false;
+    return NO_SYMBOL;
   const NestStmt *both = c->def[x->var->id];
-  if (!both || both->code != NEST_OP || both->op != TILE_OR) return false;
+  if (both && both->code == NEST_LANE) return EACH_WARP;
+  if (!both || both->code != NEST_OP || both->op != TILE_OR) return NO_SYMBOL;
   const NestStmt *parts[2] = {0};
   for (int i = 0; i < 2; i++)
     if (both->srcs[i].kind == REF_VAR) parts[i] = c->def[both->srcs[i].var->id];
-  if (!parts[0] || !parts[1]) return false;
-  return (parts[0]->code == NEST_LANE && parts[1]->code == NEST_WARP) ||
-         (parts[0]->code == NEST_WARP && parts[1]->code == NEST_LANE);
+  if (!parts[0] || !parts[1]) return NO_SYMBOL;
+  bool found = (parts[0]->code == NEST_LANE && parts[1]->code == NEST_WARP) ||
+               (parts[0]->code == NEST_WARP && parts[1]->code == NEST_LANE);
+  return found ? LEADER : NO_SYMBOL;
 }
 
 static bool is_comparison(const NestStmt *st) {
@@ -398,7 +400,8 @@ static void compare(Check *c, State *s, const NestStmt *st, int32_t place, State
   State *other = uniform ? ring_copy(c, s) : NULL;
   int outcome = known ? ring_decide(s, other, st->op, x, y) : -1;
   Range result = outcome < 0 ? range(0, 1) : range_const(outcome);
-  if (is_leader(c, st)) result = (Range){.symbol = LEADER};
+  int32_t few = few_threads(c, st);
+  if (few != NO_SYMBOL) result = (Range){.symbol = few};
   if (!other || outcome >= 0) {
     if (other) ring_drop(c, other);
     ring_set(c, s, place, result);

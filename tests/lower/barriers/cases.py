@@ -136,6 +136,6 @@ def compiled(name, variant):
     for d in defines:
         command += ["-D", d]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
+    if done.returncode or done.stderr:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}\n0 passed, 1 failed")
     return done.stdout
