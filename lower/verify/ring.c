@@ -137,7 +137,7 @@ static void advance(Loop *l, State *s) {
   Check *c = l->c;
   if (l->index < 0) return;
   Range limit = range_of(c, s, &l->st->srcs[1]);
-  Near end = {.to = range_is_const(&limit, limit.lo) ? limit.lo : 0, .most = l->by * MOST_AHEAD};
+  Near end = {.limit = limit, .most = l->by * MOST_AHEAD};
   if (l->by) ring_move(c, s, l->index, l->by, end);
   else ring_forget(c, s, l->index);
   ring_set_unknown(c, s, c->place[l->index]);

@@ -169,10 +169,11 @@ void ring_set(Check *c, State *s, int32_t place, Range v);
 void ring_set_unknown(Check *c, State *s, int32_t place);
 /* Forgets what is known relative to a variable that gets another value. */
 void ring_forget(Check *c, State *s, int32_t symbol);
-/* Which distances between variables are told apart: up to `most`; a variable's distance to 0 is
- * taken near `to`, such as a loop's constant limit. */
+/* Which distances between variables are told apart: up to `most`, where that to the symbol of
+ * `limit`, a loop's, counts from the limit on. */
 typedef struct {
-  int64_t to, most;
+  Range limit;
+  int64_t most;
 } Near;
 
 /* The variable's value grows by `by` and all that is relative to it stays as it is. */

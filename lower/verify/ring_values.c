@@ -188,7 +188,9 @@ void ring_move(Check *c, State *s, int32_t symbol, int64_t by, Near near) {
   for (uint32_t i = 0; i < n; i++) {
     bool first = old[i].a == symbol;
     if (!first && old[i].b != symbol) continue;
-    int64_t to = old[i].a == NO_SYMBOL ? near.to : 0, least = to - near.most, most = to + near.most;
+    bool limit = is_single(&near.limit) && (first ? old[i].b : old[i].a) == near.limit.symbol;
+    int64_t to = !limit ? 0 : first ? -near.limit.lo : near.limit.lo;
+    int64_t least = to - near.most, most = to + near.most;
     int64_t lo = limited((__int128)old[i].lo + (first ? -by : by));
     int64_t hi = limited((__int128)old[i].hi + (first ? -by : by));
     lo = lo < least ? -LIMITLESS : within(lo, least, most);
@@ -350,7 +352,7 @@ void ring_drop(Check *c, State *s) { vec_push(c->arena, &c->spare, s); }
 void ring_set(Check *c, State *s, int32_t place, Range v) {
   int32_t self = c->symbols[place];
   if (v.symbol == self && v.lo == v.hi) {
-    ring_move(c, s, self, v.lo, (Near){.most = LIMITLESS});
+    ring_move(c, s, self, v.lo, (Near){.limit = anything(), .most = LIMITLESS});
     v = relative(self, 0);
   } else {
     ring_forget(c, s, self);

@@ -121,3 +121,14 @@ def known_trips(a_ptr, b_ptr, c_ptr, n, FIRST: tl.constexpr, END: tl.constexpr, 
         b = tl.load(b_ptr + (k + inner)[:, None] * n + cols[None, :])
         sums += tl.dot(a, b)
     tl.store(c_ptr + rows[:, None] * n + cols[None, :], sums)
+
+
+@triton.jit
+def far_limit(a_ptr, b_ptr, c_ptr, n, FIRST: tl.constexpr, END: tl.constexpr, STEP: tl.constexpr):
+    rows, cols, inner = tl.arange(0, 128), tl.arange(0, 128), tl.arange(0, 64)
+    sums = tl.zeros((128, 128), tl.float32)
+    for k in range(FIRST, n + END, STEP):
+        a = tl.load(a_ptr + rows[:, None] * n + (k + inner)[None, :])
+        b = tl.load(b_ptr + (k + inner)[:, None] * n + cols[None, :])
+        sums += tl.dot(a, b)
+    tl.store(c_ptr + rows[:, None] * n + cols[None, :], sums)
