@@ -675,13 +675,23 @@ static bool reads_by_proxy(const Pipe *p, const NestBlock *b) {
   return false;
 }
 
-/* Pairs whose copies are boxes, in loops of products alone: others gain nothing
- * (bench/history.md).  They are not in the order of the text with other accesses, which a
+/* Are all rings read at once: by products alone, or by the one product of the loop?  Where threads
+ * need an operand later than another, boxes gain nothing (bench/history.md). */
+static bool reads_rings_at_once(const Pipe *p) {
+  const NestBlock *body = p->loop->regions[0];
+  if (find_lone_dots(p)) return true;
+  if (count_dots(body) != 1) return false;
+  const NestStmt *st = body->first;
+  while (st->code != NEST_DOT) st = st->next;
+  return is_group_dot(st) && in_ring(p, st->mems[0].buffer) && in_ring(p, st->mems[1].buffer);
+}
+
+/* Pairs whose copies are boxes.  They are not in the order of the text with other accesses, which a
  * kernel for overlapping arguments is. */
 static void find_bulk(Pipe *p) {
   const Options *o = &p->n->options;
   if (o->no_tensor_maps || o->alias == NEREID_ALIAS_ORDERED) return;
-  if (!machine_has(p->u->machine, HAS_ASYNC_PROXY) || !find_lone_dots(p)) return;
+  if (!machine_has(p->u->machine, HAS_ASYNC_PROXY) || !reads_rings_at_once(p)) return;
   Definitions d;
   definitions_find(&d, p->scratch, p->n);
   for (size_t i = 0; i < p->pairs.len; i++) {
@@ -709,8 +719,8 @@ static void find_pairs(Pipe *p, bool stages) {
   pipe_find_pairs(p, stages);
   find_bulk(p);
   drop_narrow(p);
-  if (!p->nbulk || find_lone_dots(p)) return;
-  p->nbulk = 0; /* an operand that nothing copies ahead keeps the loop from products alone */
+  if (!p->nbulk || reads_rings_at_once(p)) return;
+  p->nbulk = 0; /* nothing copies the other operand ahead */
   for (size_t i = 0; i < p->pairs.len; i++) p->pairs.data[i].bulk = NULL;
   drop_narrow(p);
 }
