@@ -269,7 +269,8 @@ static int take_axis(Sum *s) {
   return axis;
 }
 
-/* i + s < 0: the extent is the one parameter in it, or else its constant; the rest is the place. */
+/* i + s < 0: the extent is a parameter that is subtracted, or else the constant; the rest is the
+ * place. */
 static bool split_bound(const Sum *s, AxisBound *b) {
   b->upper = true;
   b->at = *s;
@@ -277,8 +278,7 @@ static bool split_bound(const Sum *s, AxisBound *b) {
   for (int pass = 0; pass < 2 && !b->extent.scale; pass++)
     for (int i = 0; i < b->at.n && !b->extent.scale; i++) {
       Product *p = &b->at.t[i];
-      if (p->kind || !p->factors[0] == !pass) continue;
-      if (p->factors[1] || p->coef >= 0) return false;
+      if (p->kind || !p->factors[0] == !pass || p->factors[1] || p->coef >= 0) continue;
       b->extent = (LaunchValue){-p->coef, p->factors[0]};
       *p = b->at.t[--b->at.n];
     }
@@ -430,9 +430,9 @@ static bool set_strides(Place *p, const Options *o, unsigned size) {
 }
 
 /* A box is zero before the tensor, where a load reads what is there: the middle of a larger one. */
-static bool is_behind_base(const Place *p, const Definitions *d) {
+static bool is_behind_base(const Place *p, const Definitions *d, const bool *assumed) {
   const BoxAccess *b = p->box;
-  const bool *holds = not_negative(d->arena, d->n, &b->map);
+  const bool *holds = not_negative(d->arena, d->n, &b->map, assumed);
   for (int i = 0; i < b->map.rank; i++) {
     for (int k = 0; k < b->at[i].n && !p->lower[i]; k++) {
       const Product *t = &b->at[i].t[k];
@@ -440,6 +440,38 @@ static bool is_behind_base(const Place *p, const Definitions *d) {
       for (int f = 0; f < MAX_FACTORS && t->factors[f]; f++)
         if (!holds[t->factors[f]->id]) return false;
     }
+  }
+  return true;
+}
+
+/* No coordinate has a natural number that would not fit into 31 bits where it is multiplied. */
+static bool is_near(const BoxAccess *b, const NestVar *v) {
+  for (int i = 0; i < b->map.rank; i++)
+    for (int k = 0; k < b->at[i].n; k++)
+      for (int f = 0; f < MAX_FACTORS; f++)
+        if (b->at[i].t[k].factors[f] == v && b->at[i].t[k].wide) return false;
+  return v->dtype == DT_I32;
+}
+
+/* The map's natural numbers: arguments whose sign the launch checks, as few as will do.
+ * Interpreters run the code whatever the launch. */
+static bool set_naturals(Place *p, const Definitions *d) {
+  const Options *o = &d->n->options;
+  bool *assumed = ARENA_ARRAY(d->arena, bool, d->n->nvars + 1);
+  if (is_behind_base(p, d, assumed)) return true;
+  if (o->known_rows || o->checked) return false;
+  for (uint32_t i = 0; i < d->n->nparams; i++)
+    assumed[d->n->params[i]->id] = is_signed_integer(d->n->params[i]->dtype);
+  if (!is_behind_base(p, d, assumed)) return false;
+  int n = 0;
+  for (uint32_t i = 0; i < d->n->nparams; i++) {
+    NestVar *v = d->n->params[i];
+    bool was = assumed[v->id];
+    assumed[v->id] = false;
+    if (!was || is_behind_base(p, d, assumed)) continue;
+    if (n == MAX_NATURAL || !is_near(p->box, v)) return false;
+    assumed[v->id] = true;
+    p->box->map.natural[n++] = v;
   }
   return true;
 }
@@ -495,6 +527,6 @@ bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, cons
   if (!take_strides(&p, &address) || !take_bounds(&p, &address)) return false;
   for (int i = 0; i < address.n; i++)
     if (!place_term(&p, &address.t[i])) return false;
-  return set_strides(&p, &d->n->options, size) && is_behind_base(&p, d) &&
+  return set_strides(&p, &d->n->options, size) && set_naturals(&p, d) &&
          !may_write(d, d->n->body, base);
 }

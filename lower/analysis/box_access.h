@@ -47,13 +47,14 @@ typedef struct {
 
 /* Is the one LD of `nest`, in the body of `loop`, a box of a tensor?  The tile has two axes.  Known
  * for every launch: the base is a multiple of 16 bytes, and with option known_rows all strides are,
- * which else the launch checks; no coordinate is negative that the
- * mask lets through; the kernel writes nothing by way of the base. */
+ * which else the launch checks, as it checks the signs of some arguments; no coordinate is negative
+ * that the mask lets through; the kernel writes nothing by way of the base. */
 bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, const NestStmt *nest);
 
 /* not_negative.c: integer variables that are never negative, by variable id.  A launch makes `m` of
- * positive extents and strides, whose parameters therefore are; of other parameters nothing is
- * known.  A divisor counts as positive, and no number wraps. */
-bool *not_negative(Arena *a, const Nest *n, const TensorMap *m);
+ * positive extents and strides, whose parameters therefore are, and so are those in `assumed`, by
+ * variable id; of other parameters nothing is known.  A divisor counts as positive, and no number
+ * wraps. */
+bool *not_negative(Arena *a, const Nest *n, const TensorMap *m, const bool *assumed);
 
 #endif

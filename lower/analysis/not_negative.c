@@ -68,10 +68,11 @@ static void walk(Signs *s, const NestBlock *b) {
   }
 }
 
-bool *not_negative(Arena *a, const Nest *n, const TensorMap *m) {
+bool *not_negative(Arena *a, const Nest *n, const TensorMap *m, const bool *assumed) {
   Signs s = {ARENA_ARRAY(a, bool, n->nvars + 1), true};
   memset(s.holds, true, n->nvars);
-  for (uint32_t i = 0; i < n->nparams; i++) s.holds[n->params[i]->id] = false;
+  for (uint32_t i = 0; i < n->nparams; i++)
+    s.holds[n->params[i]->id] = assumed[n->params[i]->id];
   for (int i = 0; i < m->rank; i++) {
     if (m->axes[i].extent.param) s.holds[m->axes[i].extent.param->id] = true;
     if (m->axes[i].stride.param) s.holds[m->axes[i].stride.param->id] = true;

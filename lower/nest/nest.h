@@ -159,7 +159,7 @@ typedef struct {
   NestVar *param;
 } LaunchValue;
 
-enum { MAX_MAP_RANK = 5 };
+enum { MAX_MAP_RANK = 5, MAX_NATURAL = 4 };
 
 typedef struct {
   int32_t box;        /* elements that a copy takes */
@@ -176,6 +176,8 @@ typedef struct {
   DType dtype;
   int rank;
   MapAxis axes[MAX_MAP_RANK]; /* innermost first */
+  NestVar *natural[MAX_NATURAL]; /* integer parameters that a launch with the map has from 0 to
+                                    2^30; NULL after the last */
 } TensorMap;
 
 typedef enum { REF_NONE, REF_VAR, REF_AFFINE, REF_FLOAT } RefKind;

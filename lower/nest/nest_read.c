@@ -590,6 +590,11 @@ static void read_map(NestReader *p) {
     if (m.rank > 1 && ir_expect(r, "by")) x->stride = read_launch_value(p);
   } while (!r->failed && ir_accept(r, ","));
   ir_expect(r, "]");
+  int n = 0;
+  if (ir_accept(r, "natural")) {
+    do m.natural[n++] = nest_read_var_name(p);
+    while (!r->failed && n < MAX_NATURAL && ir_accept(r, ","));
+  }
   if (r->failed) return;
   if (nest_map(p->n, &m)->name != m.name) twice(p, span, '@', m.name);
 }

@@ -376,7 +376,10 @@ static void print_map(Printer *p, const TensorMap *m) {
     put_nest_text(p, " by ");
     print_launch_value(p, &m->axes[i].stride);
   }
-  put_nest_text(p, "]\n");
+  put_nest_text(p, "]");
+  for (int i = 0; i < MAX_NATURAL && m->natural[i]; i++)
+    text_printf(p->out, "%s%%%s", i ? ", " : " natural ", m->natural[i]->name);
+  put_nest_text(p, "\n");
 }
 
 static void print_nest_buffer(Printer *p, const NestBuffer *b) {

@@ -340,9 +340,12 @@ static void check_buffers(NestCheck *c) {
   }
 }
 
+static bool is_integer_param(const NestVar *x) {
+  return x->is_param && dtype_is_int(x->dtype) && x->dtype != DT_I1;
+}
+
 static bool is_launch_number(const LaunchValue *v) {
-  const NestVar *x = v->param;
-  return !x || (x->is_param && dtype_is_int(x->dtype) && x->dtype != DT_I1);
+  return !v->param || is_integer_param(v->param);
 }
 
 static void check_maps(NestCheck *c) {
@@ -354,6 +357,8 @@ static void check_maps(NestCheck *c) {
     for (int k = 0; k < m->rank; k++)
       good = good && m->axes[k].box > 0 && m->axes[k].box <= MOST_BOX &&
              is_launch_number(&m->axes[k].extent) && is_launch_number(&m->axes[k].stride);
+    for (int k = 0; k < MAX_NATURAL && m->natural[k]; k++)
+      good = good && is_integer_param(m->natural[k]);
     if (!good) nest_fail(c, NULL, E_NEST_MAP, m->name);
   }
 }

@@ -227,7 +227,10 @@ static void put_map(FILE *f, Project *p, const nereid_image *image, const ImageS
   for (int i = 0; i < m->rank; i++) put_number(f, p, image, &m->extent[i]);
   fputs("}, {", f);
   for (int i = 0; i < m->rank; i++) put_number(f, p, image, &m->stride[i]);
-  fputs("}},\n", f);
+  fputs("}, {", f);
+  for (int i = 0; i < m->nnatural; i++)
+    fprintf(f, "%d, ", argument_of(image->variants[0], m->natural[i]));
+  fprintf(f, "%s}, %d},\n", m->nnatural ? "" : "0", m->nnatural);
 }
 
 static void put_gpu_kernel(FILE *f, Project *p, const ProjectTarget *t, size_t i) {

@@ -65,9 +65,10 @@ static bool add_code(KeyMaker *k, const ImageVariant *v) {
 }
 
 static void add_map(KeyMaker *k, const ImageMap *m) {
-  const int numbers[] = {m->bytes, m->rank};
+  const int numbers[] = {m->bytes, m->rank, m->nnatural};
   cache_key_add(k, numbers, sizeof numbers);
   cache_key_add(k, m->box, sizeof m->box);
+  cache_key_add(k, m->natural, (size_t)m->nnatural * sizeof *m->natural);
   for (int i = 0; i < m->rank; i++) {
     cache_key_text(k, m->extent[i].text);
     cache_key_text(k, m->stride[i].text);

@@ -172,6 +172,10 @@ static void add_maps(Maker *m) {
       map->extent[k] = launch_value(m, &from->axes[k].extent);
       map->stride[k] = launch_value(m, &from->axes[k].stride);
     }
+    while (map->nnatural < MAX_NATURAL && from->natural[map->nnatural]) {
+      uint32_t taken = taken_of_arg(m, from->natural[map->nnatural]->arg);
+      map->natural[map->nnatural++] = (int)m->from[taken];
+    }
     v->slots[v->nslots++] = (ImageSlot){
         .kind = SLOT_MAP, .param = (int)m->from[taken_of_arg(m, from->base->arg)], .map = map};
   }

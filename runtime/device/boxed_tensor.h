@@ -26,6 +26,9 @@ typedef int MakeMap(void *out, int dtype, unsigned rank, void *address, const ui
                     const uint64_t *strides, const unsigned *box, const unsigned *steps,
                     int interleave, int swizzle, int promotion, int fill);
 
+/* May an argument be a part of coordinates, of which none may be negative, or exceed 31 bits? */
+static inline bool boxed_natural(int64_t x) { return x >= 0 && x <= INT64_C(1) << 30; }
+
 /* Does the hardware take it?  CUDA's driver API, cuTensorMapEncodeTiled. */
 static inline bool boxed_tensor_fits(const BoxedTensor *t) {
   const uint64_t most = UINT64_C(1) << 40;

@@ -26,7 +26,7 @@ typedef enum {
   SLOT_MAP      /* the descriptor of a tensor, of 128 bytes */
 } SlotKind;
 
-enum { IMAGE_MAP_RANK = 5 };
+enum { IMAGE_MAP_RANK = 5, IMAGE_NATURAL = 4 };
 
 /* A tensor in memory of which the hardware copies boxes (lower/nest/nest.h, TensorMap). */
 typedef struct {
@@ -35,6 +35,7 @@ typedef struct {
   int box[IMAGE_MAP_RANK];        /* elements, innermost axis first; so are the next */
   IntExpr extent[IMAGE_MAP_RANK]; /* elements */
   IntExpr stride[IMAGE_MAP_RANK]; /* bytes */
+  int natural[IMAGE_NATURAL], nnatural; /* parameters from 0 to 2^30 */
 } ImageMap;
 
 typedef struct {

@@ -45,6 +45,7 @@ static void write_map_slot(Text *t, const ImageSlot *s) {
     text_puts(t, " ");
     text_quote(t, m->stride[i].text);
   }
+  for (int i = 0; i < m->nnatural; i++) text_printf(t, " natural %d", m->natural[i]);
   text_puts(t, "\n");
 }
 
@@ -289,6 +290,8 @@ static void read_map_slot(ImageReader *r, ImageSlot *s) {
     need(r, " ");
     m->stride[m->rank++].text = read_quoted(r);
   }
+  while (m->nnatural < IMAGE_NATURAL && accept_word(r, " natural "))
+    m->natural[m->nnatural++] = (int)read_bounded(r, r->nparams - 1);
   r->bad |= !m->rank;
 }
 

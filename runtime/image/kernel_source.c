@@ -301,6 +301,8 @@ static void put_maps(Text *t, const Writer *w, const ImageVariant *v) {
   for (int i = 0; i < v->nslots; i++) {
     const ImageMap *m = v->slots[i].map;
     if (v->slots[i].kind != SLOT_MAP) continue;
+    for (int k = 0; k < m->nnatural; k++)
+      text_printf(t, "    r |= v[%d] < 0 || v[%d] > 1 << 30;\n", m->natural[k], m->natural[k]);
     text_printf(t, "    if (!r)\n      r = make_map(maps[%d], %d, %d, args[%d],\n", map++, m->bytes,
                 m->rank, v->slots[i].param);
     text_puts(t, "                   (const uint64_t[]){");

@@ -80,6 +80,10 @@ static bool is_alike(const nereid_kernel *k, const ImageVariant *v, const nereid
   return alike;
 }
 
+static void name_naturals(ImageMap *m, const ImageVariant *v) {
+  for (int i = 0; i < m->nnatural; i++) m->natural[i] = v->slots[m->natural[i]].param;
+}
+
 /* Slots and operands of the alias check, in the kernel's parameters. */
 static void take_interface(ImageVariant *own, Arena *a, const nereid_kernel *k,
                            const ImageVariant *v, const ImageVariant *made) {
@@ -88,6 +92,7 @@ static void take_interface(ImageVariant *own, Arena *a, const nereid_kernel *k,
   for (int i = 0; i < made->nslots; i++) {
     own->slots[i] = made->slots[i];
     own->slots[i].param = v->slots[made->slots[i].param].param;
+    if (made->slots[i].kind == SLOT_MAP) name_naturals(own->slots[i].map, v);
   }
   own->nnoalias = made->nnoalias;
   own->noalias = ARENA_ARRAY(a, ImageNoAlias, (size_t)made->nnoalias);

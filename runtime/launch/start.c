@@ -179,6 +179,12 @@ static void find_map_divisors(const Start *s, const ImageMap *m, uint8_t *diviso
   }
 }
 
+static bool has_naturals(const Start *s, const ImageMap *m) {
+  bool natural = true;
+  for (int i = 0; i < m->nnatural; i++) natural &= boxed_natural(s->values[m->natural[i]]);
+  return natural;
+}
+
 static bool has_aligned_strides(const Start *s, const ImageMap *m) {
   bool aligned = true;
   for (int axis = 1; axis < m->rank && aligned; axis++) {
@@ -188,14 +194,15 @@ static bool has_aligned_strides(const Start *s, const ImageMap *m) {
   return aligned;
 }
 
-/* The divisors, by parameter, on which code for a launch depends that has strides which maps of the
- * variant don't take; false if it takes all. */
+/* The divisors, by parameter, on which code for a launch depends that has strides, or signs, which
+ * maps of the variant don't take; false if they take all. */
 static bool find_divisors(const Start *s, const ImageVariant *v, uint8_t *divisors) {
   bool aligned = true;
   memset(divisors, 1, (size_t)s->kernel->image->nparams);
   for (int i = 0; i < v->nslots; i++) {
     if (v->slots[i].kind != SLOT_MAP) continue;
-    aligned = aligned && has_aligned_strides(s, v->slots[i].map);
+    aligned = aligned && has_aligned_strides(s, v->slots[i].map) &&
+              has_naturals(s, v->slots[i].map);
     find_map_divisors(s, v->slots[i].map, divisors);
   }
   return !aligned;
@@ -206,7 +213,7 @@ static bool maps_fit(const Start *s, const ImageVariant *v) {
   for (int i = 0; i < v->nslots; i++) {
     BoxedTensor t;
     if (v->slots[i].kind != SLOT_MAP) continue;
-    if (!s->kernel->device->ops->make_map) return false;
+    if (!s->kernel->device->ops->make_map || !has_naturals(s, v->slots[i].map)) return false;
     if (boxed_tensor(s, &v->slots[i], &t) || !boxed_tensor_fits(&t)) return false;
   }
   return true;

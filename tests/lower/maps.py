@@ -58,9 +58,11 @@ CASES = {
     "a negative row that the mask takes away":
         (reads("pid * 64 - 3", mask=BOTH + " & (row >= 0)[:, None]"), BOX),
     "from the last row on": (reads("(m // 64 - 1 - pid) * 64"), ""),
-    "a row of an argument": (reads("number"), ""),
+    "a row of an argument": (reads("number"), BOX + " natural %number"),
+    "rows of two arguments": (reads("number + pid * n"), BOX + " natural %n, %number"),
     "a row of a table": (reads("tl.load(table + pid)"), ""),
-    "a column of an argument": (reads(base="a + number", mask=ROWS), ""),
+    "a column of an argument": (reads(base="a + number", mask=ROWS),
+                                f"[32 of {MOST}, 64 of %m by 2*%sa] natural %number"),
     "elements beyond 31 bits": (reads(base="a + pid.to(tl.int64) * 16777216", mask=ROWS),
                                 f"[32 of {MOST}, 64 of %m by 2*%sa, 1 of {MOST} by 33554432]"),
     "elements in 64 bits": (reads(base="a + pid.to(tl.int64) * 4096", mask=ROWS),

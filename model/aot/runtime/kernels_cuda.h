@@ -18,6 +18,7 @@ typedef struct {
   unsigned box[5];     /* elements, innermost axis first; so are the next */
   MapNumber extent[5]; /* elements */
   MapNumber stride[5]; /* bytes */
+  int natural[4], nnatural; /* arguments from 0 to 2^30 */
 } Map;
 
 typedef struct Kernel Kernel;

@@ -31,11 +31,18 @@ static BoxedTensor tensor_of(const Map *m, const uint64_t *args) {
   return t;
 }
 
+static bool has_naturals(const Map *m, const uint64_t *args) {
+  bool natural = true;
+  for (int i = 0; i < m->nnatural; i++) natural &= boxed_natural((int64_t)args[m->natural[i]]);
+  return natural;
+}
+
 bool model_maps_fill(const Device *d, const Loaded *l, const Kernel *k, const uint64_t *args) {
   bool filled = !k->nmaps || d->make_map;
   for (int i = 0; i < k->nmaps && filled; i++) {
     LaunchMap *m = &l->maps[i];
     const BoxedTensor t = tensor_of(&k->maps[i], args);
+    if (!has_naturals(&k->maps[i], args)) return false;
     if (!memcmp(&m->tensor, &t, sizeof t)) continue;
     filled = boxed_tensor_fits(&t) && boxed_tensor_map(d->make_map, m->map, &t) == CU_OK;
     m->tensor = t;

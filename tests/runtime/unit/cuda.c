@@ -510,12 +510,12 @@ static nereid_image *product(void) {
       "import triton\n"
       "import triton.language as tl\n"
       "@triton.jit\n"
-      "def product(a, b, c, m, n, k, sa, sb):\n"
+      "def product(a, b, c, m, n, k, sa, sb, first):\n"
       "    i, s = tl.arange(0, 64), tl.arange(0, 32)\n"
       "    acc = tl.zeros((64, 64), tl.float32)\n"
       "    for start in range(0, k, 32):\n"
-      "        x = tl.load(a + i[:, None] * sa + (start + s)[None, :],\n"
-      "                    mask=(i < m)[:, None] & (start + s < k)[None, :], other=0.0)\n"
+      "        x = tl.load(a + (first + i)[:, None] * sa + (start + s)[None, :],\n"
+      "                    mask=(first + i < m)[:, None] & (start + s < k)[None, :], other=0.0)\n"
       "        y = tl.load(b + (start + s)[:, None] * sb + i[None, :],\n"
       "                    mask=(start + s < k)[:, None] & (i < n)[None, :], other=0.0)\n"
       "        acc = tl.dot(x, y, acc)\n"
@@ -523,11 +523,12 @@ static nereid_image *product(void) {
   static const nereid_arg args[] = {{"a", "*bf16:16", NULL}, {"b", "*bf16:16", NULL},
                                     {"c", "*fp32:16", NULL}, {"m", "i32", NULL},
                                     {"n", "i32", NULL},      {"k", "i32", NULL},
-                                    {"sa", "i32", NULL},     {"sb", "i32", NULL}};
+                                    {"sa", "i32", NULL},     {"sb", "i32", NULL},
+                                    {"first", "i32", NULL}};
   nereid_request r = {.source.text = source,
                       .source.size = sizeof source - 1,
                       .args = args,
-                      .nargs = 8,
+                      .nargs = 9,
                       .target = "sm_90a",
                       .alias = NEREID_ALIAS_DISJOINT};
   nereid_image *image;
@@ -551,8 +552,8 @@ static int maps_of_launch(const Fake *f, nereid_launch *l, int k, int sa, int sb
   return n;
 }
 
-/* Strides of which nothing is known when the kernel is compiled: a launch whose strides maps can't
- * have runs code for their divisors, with boxes of the other operand. */
+/* Strides and a row of which nothing is known when the kernel is compiled: a launch for which maps
+ * can't be made runs code for its divisors, with boxes of the other operand. */
 static void test_strides(const Fake *f) {
   nereid_device *d;
   nereid_kernel *k;
@@ -564,11 +565,12 @@ static void test_strides(const Fake *f) {
   for (int i = 0; i < 3; i++) nereid_launch_set_pointer(l, i, (void *)(0x10000 * (i + 1L)));
   nereid_launch_set_int(l, 3, 64);
   nereid_launch_set_int(l, 4, 64);
+  nereid_launch_set_int(l, 8, 0);
   const Loaded *own = &k->loaded[0];
   check_call(maps_of_launch(f, l, 72, 72, 64) == 2 && l->start.chosen == own, "both are boxes");
   check_call(maps_of_launch(f, l, 76, 76, 64) == 1, "rows of A at multiples of 8 bytes");
   const Loaded *eighths = l->start.chosen;
-  check_call(eighths != own && eighths->variant->nslots == 9, "one map in that code");
+  check_call(eighths != own && eighths->variant->nslots == 10, "one map in that code");
   check_call(maps_of_launch(f, l, 84, 84, 64) == 1 && l->start.chosen == eighths,
              "the same code for others of these");
   check_call(maps_of_launch(f, l, 77, 77, 64) == 0 && l->start.chosen != eighths,
@@ -576,6 +578,11 @@ static void test_strides(const Fake *f) {
   check_call(maps_of_launch(f, l, 72, 76, 66) == 0, "no rows are aligned");
   check_call(maps_of_launch(f, l, 0, 72, 64) == 0 && l->start.chosen != own, "no rows at all");
   check_call(maps_of_launch(f, l, 72, 72, 64) == 0 && l->start.chosen == own, "known maps");
+  nereid_launch_set_int(l, 8, -1);
+  check_call(maps_of_launch(f, l, 72, 72, 64) == 0 && l->start.chosen != own,
+             "rows before the first");
+  nereid_launch_set_int(l, 8, 1);
+  check_call(maps_of_launch(f, l, 72, 72, 64) == 0 && l->start.chosen == own, "the second row on");
   nereid_launch_free(l);
   nereid_kernel_free(k);
   nereid_image_free(image);
