@@ -56,6 +56,7 @@
 #define E_GRAPH_QR_MODE "mode is reduced, complete or r, not '%s'"
 #define E_GRAPH_REFLECTIONS "%s reflections of %s vectors"
 #define E_GRAPH_MATRIX_FUNCTION "there is no function '%s' of %u such sizes"
+#define E_GRAPH_INNER_TILES "weights are packed in 2, 4 or 8 tiles along k, not %lld"
 #define E_GRAPH_GROUP_SIZE "a group has 32, 64, 128 or 256 elements, not %lld"
 #define E_GRAPH_BLOCKS "a block of %u axes for a tensor of %u"
 #define E_GRAPH_MAPPING \

@@ -79,6 +79,28 @@ void infer_int4pack_mm_for_cpu(Infer *in) {
   infer_set(in, a->dtype, 2, (Dim[]){a->shape[0], b->shape[0]});
 }
 
+/* Integers, [n, k], of which two are a byte, [n, k / 2]. */
+void infer_int4_packed_for_cpu(Infer *in) {
+  const ValueType *x = infer_self(in);
+  infer_rank(in, x, 2, 2);
+  need_dtype(in, x, DT_I32);
+  infer_exact_div(in, x->shape[0], 16);
+  infer_set(in, DT_U8, 2, (Dim[]){x->shape[0], infer_exact_div(in, x->shape[1], 2)});
+}
+
+/* Bytes of two fields, [n, k / 2], in tensor cores' tiles. */
+void infer_int4_packed(Infer *in) {
+  const ValueType *x = infer_self(in);
+  Dims *d = in->g->dims;
+  int64_t steps = infer_int(in, "innerKTiles");
+  infer_rank(in, x, 2, 2);
+  need_dtype(in, x, DT_U8);
+  if (steps != 2 && steps != 4 && steps != 8)
+    infer_fail(in, E_GRAPH_INNER_TILES, (long long)steps);
+  Dim n = infer_exact_div(in, x->shape[0], 8), k = infer_exact_div(in, x->shape[1], 8 * steps);
+  infer_set(in, DT_I32, 4, (Dim[]){n, k, dim_int(d, 32), dim_int(d, steps / 2)});
+}
+
 static bool is_float8(const ValueType *x) {
   return dtype_is_float(x->dtype) && dtype_bits(x->dtype) == 8;
 }

@@ -120,6 +120,59 @@ Node *decompose_int4pack_mm_for_cpu(Build *b) {
   return fields_product(b, count > 1 ? build_cat(b, count, parts, 0) : parts[0]);
 }
 
+/* Pairs of fields along an axis of two, as bytes: the first is the lower one. */
+static Node *bytes_of_pairs(Build *b, Node *x, uint32_t axis) {
+  Node *low = build_select(b, x, axis, build_const(b, 0));
+  Node *high = build_select(b, x, axis, build_const(b, 1));
+  high = build_with(b, OP_aten_bitwise_left_shift_Tensor, high, build_int(b, 4));
+  return build_to(b, build_op2(b, OP_aten_bitwise_or_Tensor, low, high), DT_U8);
+}
+
+/* The inverse of fields_of_columns, for the CPU's kernels. */
+Node *decompose_int4_packed_for_cpu(Build *b) {
+  Dims *d = build_dims(b);
+  Node *x = build_self(b), *parts[2];
+  Dim n = x->type.shape[0], k = x->type.shape[1], two = build_const(b, 2);
+  int64_t block = packed_columns();
+  Dim blocks = block ? dim_floordiv(d, n, build_const(b, block)) : build_const(b, 0);
+  Dim whole = dim_mul(d, blocks, build_const(b, block)), rest = dim_sub(d, n, whole);
+  uint32_t count = 0;
+  if (!dim_is(whole, 0)) {
+    Node *of = build_slice(b, x, 0, build_const(b, 0), whole, 1);
+    of = build_view(b, of, 4, (Dim[]){blocks, two, build_const(b, block / 2), k});
+    parts[count++] = build_flat(b, build_transpose(b, bytes_of_pairs(b, of, 1), 1, 2));
+  }
+  if (!dim_is(rest, 0)) {
+    Node *of = build_slice(b, x, 0, whole, n, 1);
+    of = build_view(b, of, 3, (Dim[]){dim_floordiv(d, rest, two), two, k});
+    parts[count++] = build_flat(b, build_transpose(b, bytes_of_pairs(b, of, 1), 0, 1));
+  }
+  Node *all = count > 1 ? build_cat(b, count, parts, 0) : parts[0];
+  return build_view(b, all, 2, (Dim[]){n, dim_floordiv(d, k, two)});
+}
+
+/* The inverse of tile_fields; a byte's upper field is the first one. */
+Node *decompose_int4_packed(Build *b) {
+  enum { COLUMNS, COLUMN, STEPS, WORD, EIGHTH, PAIR, RANK };
+  const Dim *t = b->in.n->type.shape;
+  Dim four = build_const(b, 4);
+  Node *x = build_view(b, build_self(b), RANK,
+                       (Dim[]){t[0], build_const(b, 8), t[1], t[3], four, four});
+  Node *word = NULL;
+  x = build_to(b, x, DT_I32);
+  for (int64_t eighth = 0; eighth < 4; eighth++)
+    for (int64_t second = 0; second < 2; second++) {
+      Node *f = build_select(b, x, EIGHTH, build_const(b, eighth));
+      if (!second) f = build_with(b, OP_aten_bitwise_right_shift_Tensor, f, build_int(b, 4));
+      f = build_with(b, OP_aten_bitwise_and_Tensor, f, build_int(b, 15));
+      int64_t at = 16 * second + 4 * eighth;
+      f = build_with(b, OP_aten_bitwise_left_shift_Tensor, f, build_int(b, at));
+      word = word ? build_op2(b, OP_aten_bitwise_or_Tensor, word, f) : f;
+    }
+  word = build_permute(b, word, (uint32_t[]){COLUMNS, STEPS, COLUMN, PAIR - 1, WORD});
+  return build_view(b, word, 4, t);
+}
+
 bool decompose_has_float8_unit(const Graph *g) {
   enum { ADA = 89 };
   return !g->host && g->gpu->sm >= ADA;

@@ -436,6 +436,31 @@ def compare_columns(folder):
         if done.returncode == 0:
             off = np.abs(np.load(folder / "out/output_0.npy") - x.astype(np.float64) @ w).max()
         check(off < 1e-4, f"columns {n}: {off} away {done.stderr[-500:]}")
+        compare_packing(folder, "_for_cpu.default(q, 1)", q.astype(np.int32), packed)
+
+
+def compare_packing(folder, call, fields, want):
+    """Packing by a graph gives the words or bytes that PyTorch's operator does."""
+    shape = ", ".join(map(str, fields.shape))
+    (folder / "graph.py").write_text(
+        f'def forward(self, q: "{NAMES[str(fields.dtype)]}[{shape}]"):\n'
+        f"    y = torch.ops.aten._convert_weight_to_int4pack{call}\n    return (y,)\n")
+    np.save(folder / "q.npy", fields)
+    done = nereid("graph", folder / "graph.py", folder / "q.npy", "--device", "cpu", "--out-dir",
+                  folder / "out")
+    same = done.returncode == 0 and np.array_equal(np.load(folder / "out/output_0.npy"), want)
+    check(same, f"packing {call} of {fields.shape}: {done.stderr[-500:]}")
+
+
+def compare_tiles(folder):
+    """Tiles of tensor cores from bytes whose upper field is the first."""
+    for k, n in (128, 64), (64, 16), (192, 24):
+        w = Weights(k, n, 64, k)
+        fields = w.rng.integers(0, 16, (n, k))
+        w.fields = lambda *shape: fields
+        tensor_core_tiles(w)
+        packed = (fields[:, ::2] << 4 | fields[:, 1::2]).astype(np.uint8)
+        compare_packing(folder, ".default(q, 4)", packed, w.inputs["q"])
 
 
 def main():
@@ -448,6 +473,8 @@ def main():
             compare_integers(args.devices.split(","), pathlib.Path(folder))
         if not args.names or "groups" in args.names:
             compare_groups(args.devices.split(","), pathlib.Path(folder))
+        if not args.names or "tiles" in args.names:
+            compare_tiles(pathlib.Path(folder))
         if not args.names or "columns" in args.names:
             compare_columns(pathlib.Path(folder))
         for form in FORMS:

@@ -342,11 +342,38 @@ def check_items():
 # ---- PyTorch ----
 
 
+def check_packed_for_cpu():
+    """Weights of four bits in PyTorch's layout for CPUs, packed before and in the program."""
+    ops = torch.ops.aten
+
+    class Packed(torch.nn.Module):
+        def forward(self, x, q, scales):
+            if q.dtype == torch.int32:
+                q = ops._convert_weight_to_int4pack_for_cpu(q, 1)
+            return ops._weight_int4pack_mm_for_cpu(x, q, 32, scales)
+
+    for n, k, dtype in (64, 64, torch.float32), (176, 96, torch.bfloat16), (48, 64, torch.float16):
+        q = torch.randint(0, 16, (n, k), dtype=torch.int32)
+        packed = ops._convert_weight_to_int4pack_for_cpu(q, 1)
+        scales = (torch.rand(k // 32, n, 2) + 0.1).to(dtype)
+        x = torch.randn(3, k).to(dtype)
+        want = Packed()(x, packed, scales).double()
+        for given in packed, q:
+            torch._dynamo.reset()
+            program = nereid.load(torch.export.export(Packed(), (x, given, scales)))
+            for name, call in ("exported", program), ("compiled",
+                                                     torch.compile(Packed(), backend="nereid")):
+                off = ((call(x, given, scales).double() - want).norm() / want.norm()).item()
+                most = 1e-5 if dtype == torch.float32 else 6e-3
+                check(off < most, f"packed for CPUs, {name}, {n} by {k}, {given.dtype}: {off}")
+
+
 def check_torch():
     if torch is None:
         print("skipped: no torch")
         return
     torch.manual_seed(0)
+    check_packed_for_cpu()
     net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
     x, more = torch.randn(5, 16), torch.randn(33, 16)
     size = torch.export.Dim("n", min=2, max=64)

@@ -528,6 +528,8 @@ static const Case type_errors[] = {
      "parameters are chosen SYMMETRIC or ASYMMETRIC and so that 0 stays 0, not BOTH"},
     {"x: \"bf16[4, 64]\", q: \"i32[2, 2, 32, 1]\", s: \"bf16[4, 16, 2]\"",
      "_weight_int4pack_mm.default(x, q, 16, s)", "a group has 32, 64, 128 or 256 elements, not 16"},
+    {"x: \"u8[16, 32]\"", "_convert_weight_to_int4pack.default(x, 3)",
+     "weights are packed in 2, 4 or 8 tiles along k, not 3"},
     {"x: \"f32[4, 64]\", q: \"u8[16, 30]\", s: \"f32[2, 16, 2]\"",
      "_weight_int4pack_mm_for_cpu.default(x, q, 32, s)",
      "the inner axes must be equal, not 64 and 60"},
