@@ -5,6 +5,10 @@
 
 /* ---- plain layouts ---- */
 
+int schedule_warps(const Unit *u) {
+  return u->machine->max_warps == 1 ? 1 : u->tile->options.num_warps;
+}
+
 static int min_int(int a, int b) { return a < b ? a : b; }
 
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes) {
