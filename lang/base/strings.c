@@ -76,7 +76,7 @@ Text text_new(Arena *a) {
 void text_putn(Text *t, const char *s, size_t n) {
   if (t->len + n + 1 > t->cap)
     t->data = vec_grow_(t->arena, t->data, t->len, 1, &t->cap, t->len + n + 1);
-  memcpy(t->data + t->len, s, n);
+  if (n) memcpy(t->data + t->len, s, n); /* none of them may be at NULL */
   t->len += n;
   t->data[t->len] = 0;
 }
