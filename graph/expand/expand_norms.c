@@ -20,8 +20,10 @@ typedef struct {
 
 static MatrixAxes matrix_axes(Build *b, const Node *x, const int64_t dims[2]) {
   infer_rank(&b->in, &x->type, 2, GRAPH_RANK_MAX);
-  return (MatrixAxes){infer_axis(&b->in, dims[0], rank_of(x)),
-                      infer_axis(&b->in, dims[1], rank_of(x)), infer_bool(&b->in, "keepdim")};
+  uint32_t rows = infer_axis(&b->in, dims[0], rank_of(x));
+  uint32_t columns = infer_axis(&b->in, dims[1], rank_of(x));
+  if (rows == columns) infer_fail(&b->in, E_GRAPH_AXIS_TWICE, (long long)rows);
+  return (MatrixAxes){rows, columns, infer_bool(&b->in, "keepdim")};
 }
 
 static Node *matrix_axes_last(Build *b, Node *x, MatrixAxes m) {

@@ -260,6 +260,7 @@ Node *expand_rot90(Build *b) {
   if (n != 2) infer_rank(&b->in, &x->type, GRAPH_RANK_MAX, 0);
   uint32_t from = infer_axis(&b->in, dims[0], rank_of(x));
   uint32_t to = infer_axis(&b->in, dims[1], rank_of(x));
+  if (from == to) infer_fail(&b->in, E_GRAPH_AXIS_TWICE, (long long)to);
   uint32_t turned = k == 2 ? 1u << from | 1u << to : 1u << (k == 1 ? to : from);
   if (k) x = build_with(b, OP_aten_flip_default, x, arg_axes(b->in.g, turned));
   return k % 2 ? build_transpose(b, x, from, to) : x;

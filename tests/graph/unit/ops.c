@@ -567,6 +567,8 @@ static const Case type_errors[] = {
      "are supported"},
     {"x: \"f32[2]\"", "nereid.sort.default(x, 65535)", "axis 65535 is out of range for rank 1"},
     {"x: \"f32[2]\"", "sum.dim_IntList(x, [0, -1])", "axis -1 is given twice"},
+    {"x: \"f32[2, 3, 3]\"", "linalg_matrix_norm.default(x, 2.0, [1, -2])", "axis 1 is given twice"},
+    {"x: \"f32[2, 3, 3]\"", "rot90.default(x, 2, [2, 2])", "axis 2 is given twice"},
     {"x: \"f32[2]\"", "mT.default(x)", "a tensor of 2 to 16 axes is expected, not f32[2]"},
     {"x: \"f32[2]\"", "_foreach_mul.List([x, x], [x])",
      "the lists have 2 and 1 items, those of 'other'"},
