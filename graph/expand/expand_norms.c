@@ -30,8 +30,7 @@ static Node *matrix_axes_last(Build *b, Node *x, MatrixAxes m) {
   uint32_t axes[GRAPH_RANK_MAX], n = 0;
   for (uint32_t i = 0; i < rank_of(x); i++)
     if (i != m.rows && i != m.columns) axes[n++] = i;
-  axes[n] = m.rows;
-  axes[n + 1] = m.columns;
+  axes[n] = m.rows, axes[n + 1] = m.columns;
   return build_permute(b, x, axes);
 }
 

@@ -29,14 +29,17 @@ enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOO
  * the compiler's start, and the functions that its kernels share with those of others. */
 enum { LIBRARY_KERNELS = 8 };
 
-/* Kernels that take together, by estimate, no longer than this are compiled quickly: at -O1 they
- * take 1.6 times as long, which is less than a microsecond of a call that takes fifteen. */
-#define BRIEF_NS 1500.0
-static const char QUICKLY[] = "-O1";
+/* Kernels that together take no more of a call than this, by estimate, are compiled quickly: at -Og
+ * GCC takes half the time, and they run 2.6 times as long.  A call that takes 15 us from Python
+ * takes at most 1.6 us more, and any other 1.6% (decision 390). */
+#define BRIEF_NS 1000.0
+#define BRIEF_SHARE 0.01
+static const char QUICKLY[] = "-Og";
 
 typedef struct {
   LoadItem **items;
   int n;
+  bool brief;                /* all of them: they are compiled quickly */
   size_t bytes;              /* of the kernels' texts: how long compiling them takes */
   char name[NAME_MAX_SHOWN]; /* "softmax and 3 more" */
   Text text;
@@ -50,9 +53,9 @@ typedef struct {
   Arena *arena;
   LoadItem *items;
   int n;
+  bool *brief; /* of each item: it takes little of a call's time */
   Library *libraries;
   int nlibraries;
-  bool brief; /* a call of them all takes little time */
 } Loading;
 
 /* ---- code that kernels share ---- */
@@ -108,7 +111,7 @@ static Cache *cache_of(nereid_device *d) {
 }
 
 /* A compiler that was replaced is another one. */
-static CacheId library_id(const Cpu *cpu, const Library *l, bool brief) {
+static CacheId library_id(const Cpu *cpu, const Library *l) {
   struct stat st = {0};
   stat(cpu->cc, &st);
   KeyMaker *k = cache_key_start();
@@ -120,7 +123,7 @@ static CacheId library_id(const Cpu *cpu, const Library *l, bool brief) {
   cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
   cache_key_add(k, cpu->processor, sizeof cpu->processor);
   cache_key_text(k, FLAGS);
-  cache_key_text(k, brief ? QUICKLY : "");
+  cache_key_text(k, l->brief ? QUICKLY : "");
   cache_key_add(k, l->text.data, l->text.len);
   return (CacheId){cache_key_end(k), CACHE_LIBRARY, l->name, l->items[0]->variant->target};
 }
@@ -169,7 +172,7 @@ static bool is_tried(AttemptWhen when, const Cpu *cpu, const char *output) {
   }
 }
 
-static int run_compiler(nereid_device *d, const TempFolder *t, const char *name, bool brief) {
+static int run_compiler(nereid_device *d, const TempFolder *t, const Library *l) {
   const Cpu *cpu = d->state;
   char in[TOOL_PATH + 64], out[TOOL_PATH + 64], words[WORDS_MAX];
   char output[OUTPUT_MAX] = "", ignored[OUTPUT_MAX];
@@ -178,12 +181,12 @@ static int run_compiler(nereid_device *d, const TempFolder *t, const char *name,
   temp_name(out, sizeof out, t, "kernel.so");
   for (int i = 0; i < ATTEMPTS; i++) {
     if (!is_tried(attempts[i].when, cpu, output)) continue;
-    command_line(argv, words, cpu, attempts[i].more, brief, in, out);
+    command_line(argv, words, cpu, attempts[i].more, l->brief, in, out);
     if (tool_run(argv, i > 1 ? ignored : output, OUTPUT_MAX)) continue;
     if (!access(out, F_OK)) return 0;
     return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, cpu->cc, "a C compiler, as CC should name");
   }
-  return error_set(NEREID_E_TOOL, E_RUN_CC_FAILED, cpu->cc, name, output);
+  return error_set(NEREID_E_TOOL, E_RUN_CC_FAILED, cpu->cc, l->items[0]->image->name, output);
 }
 
 static void note_cached(const Library *l) {
@@ -205,19 +208,19 @@ static int copy_library(Library *l) {
 }
 
 /* The library: from the cache, or compiled and put there.  It is kernel.so in the folder. */
-static int provide(nereid_device *d, const TempFolder *t, Library *l, bool brief) {
+static int provide(nereid_device *d, const TempFolder *t, Library *l) {
   Cpu *cpu = d->state;
   char *data;
   size_t size;
   if (cpu_is_library(l->items[0]->variant)) return copy_library(l);
   if (!cpu->found) return error_set(NEREID_E_TOOL, E_RUN_NO_CC);
-  CacheId id = library_id(cpu, l, brief);
+  CacheId id = library_id(cpu, l);
   if (cache_get(cache_of(d), &id, &data, &size)) {
     note_cached(l);
     return code_new(&l->made, data, size);
   }
   int code = temp_write(t, "kernel.c", l->text.data, l->text.len);
-  if (!code) code = run_compiler(d, t, l->items[0]->image->name, brief);
+  if (!code) code = run_compiler(d, t, l);
   if (!code) code = temp_read(t, "kernel.so", &data, &size);
   if (code) return code;
   cache_put(cache_of(d), &id, data, size);
@@ -413,7 +416,7 @@ static void build_library(void *context, size_t i) {
   Log log = loading->device->log;
   double begin = host_now();
   l->code = temp_new(&t);
-  if (!l->code) l->code = provide(loading->device, &t, l, loading->brief);
+  if (!l->code) l->code = provide(loading->device, &t, l);
   if (!l->code) l->code = open_kernels(loading->device, &t, l);
   code_release(l->made);
   temp_free(&t);
@@ -430,6 +433,35 @@ static void cpu_unload(nereid_device *d, Loaded *l) {
   (void)d;
   code_release(l->code);
   l->code = NULL;
+}
+
+/* ---- which kernels are compiled quickly ---- */
+
+/* Nanoseconds of a kernel in a call of all that is loaded with it; 0: unknown. */
+static double call_ns(const LoadItem *item) {
+  if (!item->programs || cpu_is_library(item->variant)) return 0;
+  double ns = (double)item->programs * c_program_ns(item->variant->code);
+  return isinf(ns) ? 0 : ns;
+}
+
+static int less_time_first(const void *a, const void *b) {
+  double x = call_ns(*(LoadItem *const *)a), y = call_ns(*(LoadItem *const *)b);
+  if (x != y) return x < y ? -1 : 1;
+  return *(LoadItem *const *)a < *(LoadItem *const *)b ? -1 : 1;
+}
+
+/* Those that take least; never those whose time is unknown. */
+static void find_brief(Loading *w) {
+  LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
+  double call = 0, sum = 0;
+  w->brief = ARENA_ARRAY(w->arena, bool, (size_t)w->n);
+  for (int i = 0; i < w->n; i++) call += call_ns(sorted[i] = &w->items[i]);
+  qsort(sorted, (size_t)w->n, sizeof *sorted, less_time_first);
+  for (int i = 0; i < w->n; i++) {
+    double ns = call_ns(sorted[i]);
+    sum += ns;
+    w->brief[sorted[i] - w->items] = ns > 0 && sum <= fmax(BRIEF_NS, BRIEF_SHARE * call);
+  }
 }
 
 /* ---- which kernels make a library together ---- */
@@ -462,20 +494,23 @@ static bool may_join(const Library *l, const ImageVariant *v) {
   return true;
 }
 
-static Library *add_library(Loading *w) {
+static Library *add_library(Loading *w, bool brief) {
   Library *l = &w->libraries[w->nlibraries++];
+  l->brief = brief;
   l->items = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
   return l;
 }
 
 /* The smallest of the libraries that the kernel may join. */
 static Library *library_for(Loading *w, const LoadItem *item) {
+  const bool brief = w->brief[item - w->items];
   Library *least = NULL;
   for (int i = 0; i < w->nlibraries; i++) {
     Library *l = &w->libraries[i];
-    if ((!least || l->bytes < least->bytes) && may_join(l, item->variant)) least = l;
+    if (l->brief != brief || (least && l->bytes >= least->bytes)) continue;
+    if (may_join(l, item->variant)) least = l;
   }
-  return least ? least : add_library(w);
+  return least ? least : add_library(w, brief);
 }
 
 static void library_add_item(Library *l, LoadItem *item) {
@@ -491,18 +526,25 @@ static void add_made(Loading *w, int first, LoadItem *item) {
     library_add_item(l, item);
     return;
   }
-  library_add_item(add_library(w), item);
+  library_add_item(add_library(w, false), item);
 }
 
-static void divide_into_libraries(Loading *w) {
+/* Texts to compile, those that are compiled quickly or the others. */
+static void divide_texts(Loading *w, bool brief) {
   LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
   int n = 0;
   for (int i = 0; i < w->n; i++)
-    if (!cpu_is_library(w->items[i].variant)) sorted[n++] = &w->items[i];
+    if (!cpu_is_library(w->items[i].variant) && w->brief[i] == brief) sorted[n++] = &w->items[i];
   qsort(sorted, (size_t)n, sizeof *sorted, larger_text_first);
-  w->libraries = ARENA_ARRAY(w->arena, Library, 2 * (size_t)w->n);
-  for (int i = 0; i < n && (i < host_cores() || i * LIBRARY_KERNELS < n); i++) add_library(w);
+  for (int i = 0; i < n && (w->nlibraries < host_cores() || i * LIBRARY_KERNELS < n); i++)
+    add_library(w, brief);
   for (int i = 0; i < n; i++) library_add_item(library_for(w, sorted[i]), sorted[i]);
+}
+
+static void divide_into_libraries(Loading *w) {
+  w->libraries = ARENA_ARRAY(w->arena, Library, 2 * (size_t)w->n);
+  divide_texts(w, false);
+  divide_texts(w, true);
   for (int i = 0, first = w->nlibraries; i < w->n; i++)
     if (cpu_is_library(w->items[i].variant)) add_made(w, first, &w->items[i]);
 }
@@ -528,7 +570,7 @@ static void write_texts(Loading *w) {
     Library *l = &w->libraries[i];
     if (cpu_is_library(l->items[0]->variant) || (l->n > 1 && join_texts(w, l))) continue;
     while (l->n > 1) {
-      Library *alone = add_library(w);
+      Library *alone = add_library(w, l->brief);
       library_add_item(alone, l->items[--l->n]);
       take_text(w, alone);
     }
@@ -558,19 +600,9 @@ static void name_library(Library *l) {
 
 /* ---- all together ---- */
 
-static bool is_brief(const Loading *w) {
-  double ns = 0;
-  for (int i = 0; i < w->n && ns <= BRIEF_NS; i++) {
-    const LoadItem *item = &w->items[i];
-    bool known = item->programs && !cpu_is_library(item->variant);
-    ns += known ? (double)item->programs * c_program_ns(item->variant->code) : HUGE_VAL;
-  }
-  return ns <= BRIEF_NS;
-}
-
 static int load_libraries_body(void *arg) {
   Loading *w = arg;
-  w->brief = is_brief(w);
+  find_brief(w);
   divide_into_libraries(w);
   write_texts(w);
   for (int i = 0; i < w->nlibraries; i++) {

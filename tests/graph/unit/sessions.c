@@ -479,6 +479,17 @@ static nereid_executable *make_steps(nereid_device *d, int size) {
   return make(d, text, "eager");
 }
 
+/* A kernel that takes long, and one beside it that takes little of the call's time. */
+static nereid_executable *make_unequal(nereid_device *d) {
+  return make(d,
+              "class GraphModule(torch.nn.Module):\n"
+              "    def forward(self, x: \"f32[1048576]\", y: \"f32[512]\"):\n"
+              "        a: \"f32[1048576]\" = torch.ops.aten.exp.default(x)\n"
+              "        b: \"f32[512]\" = torch.ops.aten.tanh.default(y)\n"
+              "        return (a, b)\n",
+              "eager");
+}
+
 /* The lines of the file `calls` with a word; the file is empty afterwards. */
 static int compilations(const TempFolder *t, const char *word) {
   char *data, *rest = NULL;
@@ -527,10 +538,14 @@ static void compiled_once(void) {
   setenv("NEREID_CACHE_DIR", "", 1);
   nereid_device *d = open_device("cpu");
   nereid_executable *e = make_steps(d, 1 << 20);
-  check(compilations(&t, "-O1") == 0, "what takes long is optimized");
+  check(compilations(&t, "-Og") == 0, "what takes long is optimized");
   nereid_executable_free(e);
+  nereid_executable_free(make_unequal(d));
+  check(compilations(&t, "-O2 -march=native") == 2, "two kernels that are not alike");
+  nereid_executable_free(make_unequal(d));
+  check(compilations(&t, "-Og") == 1, "one of two takes little of a call's time");
   e = make_steps(d, 8);
-  int made = compilations(&t, "-O1");
+  int made = compilations(&t, "-Og");
   check(made > 0 && made < STEPS, "brief kernels are compiled together, and quickly");
   check_got(!nereid_executable_bytes(&data, &size, e, NULL), "bytes", nereid_error_message());
   check(compilations(&t, "") == 0, "each kernel is compiled once");
