@@ -95,13 +95,16 @@ def padded(x, router, up, down, top):
     return (y * weights.unsqueeze(-1)).sum(1)
 
 
-def problem(form, tokens, width, hidden, experts, top, trains):
+def problem(form, tokens, width, hidden, experts, top, trains, small=False):
     import torch
 
     torch.manual_seed(0)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if small:
+        tokens, width, hidden = min(tokens, 64), 64, 48
 
     def draw(scale, *shape):
-        return torch.randn(*shape, device="cuda", dtype=torch.bfloat16) * scale
+        return torch.randn(*shape, device=device, dtype=torch.bfloat16) * scale
 
     inputs = [draw(1, tokens, width), draw(width**-0.5, width, experts),
               draw(width**-0.5, experts, width, 2 * hidden),

@@ -91,9 +91,11 @@ def in_blocks(x, weight, scale):
                             out_dtype=torch.bfloat16)
 
 
-def problem(form, m, k, n):
+def problem(form, m, k, n, small=False):
     torch = torch_of()
     torch.manual_seed(0)
+    if small:
+        m, k, n = min(m, 128), 256, 384
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
     def draw(*shape):

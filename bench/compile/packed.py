@@ -49,14 +49,14 @@ def powers_of_two(x, packed, exponents, table):
     return x @ torch.ldexp(w, power).view(packed.shape[0], -1).T
 
 
-def weights(form, k, n):
+def weights(form, k, n, device):
     import torch
 
     def draw(low, high, dtype, *shape):
-        return torch.randint(low, high, shape, dtype=dtype, device="cuda")
+        return torch.randint(low, high, shape, dtype=dtype, device=device)
 
     def scale(*shape):
-        return (torch.rand(shape, device="cuda") * 0.01 + 0.001).to(torch.bfloat16)
+        return (torch.rand(shape, device=device) * 0.01 + 0.001).to(torch.bfloat16)
 
     words = functools.partial(draw, -(2**31), 2**31 - 1, torch.int32)
     if form is words_along_sum:
@@ -67,23 +67,25 @@ def weights(form, k, n):
         return [words(n // 8, k // 128, 32, 4), scale(k // 128, n, 2)]
     if form is bytes_of_rows:
         return [draw(-128, 128, torch.int8, n, k), scale(n)]
-    table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.bfloat16, device="cuda")
+    table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.bfloat16, device=device)
     return [draw(0, 256, torch.uint8, n, k // 2), draw(115, 121, torch.uint8, n, k // 32),
             torch.cat([table, -table])]
 
 
-def problem(form, rows):
+def problem(form, rows, small=False):
     import torch
 
     torch.manual_seed(0)
-    sets = [weights(form, 4096, 14336) for _ in range(4)]
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    k, n = (256, 256) if small else (4096, 14336)
+    sets = [weights(form, k, n, device) for _ in range(4)]
     each = len(sets[0])
 
     def model(x, *given):
         parts = [given[i : i + each] for i in range(0, len(given), each)]
         return torch.cat([form(x, *part) for part in parts])
 
-    x = torch.randn(rows, 4096, device="cuda", dtype=torch.bfloat16)
+    x = torch.randn(min(rows, 32) if small else rows, k, device=device, dtype=torch.bfloat16)
     return model, [x, *(w for part in sets for w in part)], None
 
 
