@@ -44,6 +44,17 @@ static int64_t even_rows(Dim rows, int64_t most) {
   return bm;
 }
 
+/* Doubles take twice the registers and the shared memory of f32, and their unit's instructions more
+ * operands: small tiles, of several warps where heads are wide. */
+static AttentionShape shape_of_doubles(const Attention *x, int64_t width, AttentionShape s) {
+  enum { NARROW = 64, WIDE = 128 };
+  s.bm = rows_fitting(x->own_rows, width > WIDE ? 16 : 32);
+  s.bn = 16;
+  s.warps = width > NARROW ? 8 : 4;
+  s.stages = width > WIDE ? 1 : 2;
+  return s;
+}
+
 /* The shape of gradients, which keep more tiles at a time: rows or keys of a program, and those of
  * a step.  The sums of two products in the kernel of values take 2 * bm * width numbers, and
  * dropout a few registers for each number of a tile.  Narrow heads have several programs of one
@@ -78,7 +89,7 @@ static AttentionShape shape_in_blocks(const Attention *x, AttentionShape s) {
   if (!x->block_rows) return s;
   s.bm = tile_in_block(s.bm, x->own_block);
   s.bn = tile_in_block(s.bn, x->walked_block);
-  if (s.bm < 64) s.warps = 4;
+  if (s.bm < 64 && x->wide != DT_F64) s.warps = 4;
   return s;
 }
 
@@ -103,6 +114,7 @@ static AttentionShape shape_of_any(const Attention *x, int processors) {
                       .stages = 2};
   int64_t width = s.bd > s.be ? s.bd : s.be;
   bool f32 = x->query->type.dtype == DT_F32;
+  if (x->wide == DT_F64) return shape_of_doubles(x, width, s);
   if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, s);
   s.bn = f32 || width > 128 ? 32 : 64;
   int64_t most = f32 || width > 128 ? 64 : 128;
@@ -125,7 +137,7 @@ static bool width_fits(const Node *x) {
 
 bool attention_fits(const Node *query, const Node *value) {
   DType t = query->type.dtype;
-  bool dtype = t == DT_F32 || t == DT_F16 || t == DT_BF16;
+  bool dtype = t == DT_F64 || t == DT_F32 || t == DT_F16 || t == DT_BF16;
   return dtype && width_fits(query) && width_fits(value);
 }
 
@@ -196,6 +208,7 @@ Attention attention_of(Graph *g, const Node *n) {
     x.sums = graph_arg(g, n, "sums").node;
     x.delta = graph_arg(g, n, "delta").node;
   }
+  x.wide = attention_wide(x.query->type.dtype);
   find_blocks(g, n, &x);
   const Dim *q = x.query->type.shape, *v = x.value->type.shape;
   x.heads = q[1];

@@ -13,7 +13,8 @@
  * If `splits` P > 1, programs share the keys of a row, so that few rows keep a GPU busy.  The
  * result is then f32 [P, B, T, H, E + 4]: for each share its own result, followed by the logarithm
  * of the sum of the exponentials of its scores, by which the shares are combined, and by three
- * elements that nothing reads, so that rows begin at multiples of 16 bytes.
+ * elements that nothing reads, so that rows begin at multiples of 16 bytes.  Where it says f32,
+ * operands of f64 have f64.
  *
  * If `dropout` p > 0, each share of a value in a row is 0 with probability p, and else divided by 1
  * - p.  The random numbers are Philox's for `seed`, a tensor of one integer, and for the index of
@@ -63,6 +64,7 @@ typedef struct {
   Node *seed;                       /* NULL: no dropout */
   Node *grad, *sums, *delta;        /* of gradients */
   double scale, dropout;
+  DType wide;    /* of scores and sums: f32, or f64 as the operands */
   Dim low, high; /* NULL: no limit */
   bool heads_first; /* in the result */
   int64_t splits;

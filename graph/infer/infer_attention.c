@@ -88,7 +88,7 @@ void infer_fused_attention(Infer *in) {
   Dim rows = x.q->shape[heads ? 1 : 2], next = x.q->shape[heads ? 2 : 1];
   Dim shape[] = {infer_const(in, splits), x.q->shape[0], rows, next, columns};
   if (splits == 1) infer_set(in, x.q->dtype, 4, shape + 1);
-  else infer_set(in, DT_F32, 5, shape);
+  else infer_set(in, attention_wide(x.q->dtype), 5, shape);
 }
 
 /* ---- gradients ---- */
@@ -154,7 +154,7 @@ void infer_attention_grad_read(Infer *in) {
 
 void infer_attention_sums(Infer *in) {
   const ValueType *q = argument_of_kernel(in, OP_nereid_attention_default, "query");
-  infer_set(in, DT_F32, 3, q->shape);
+  infer_set(in, attention_wide(q->dtype), 3, q->shape);
 }
 
 void infer_attention_scores(Infer *in) {
@@ -162,7 +162,7 @@ void infer_attention_scores(Infer *in) {
   const ValueType *k = shared_operand(in, "key", q);
   infer_number(in, "scale");
   Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], k->shape[2]};
-  infer_set(in, DT_F32, 4, shape);
+  infer_set(in, attention_wide(q->dtype), 4, shape);
 }
 
 /* ---- attention with functions of scores, and blocks ---- */
@@ -175,7 +175,7 @@ void infer_flex_attention(Infer *in) {
   const ValueType *v = shared_operand(in, "value", q);
   infer_need_float(in, q->dtype);
   Dim shape[] = {q->shape[0], q->shape[1], q->shape[2], v->shape[3]};
-  ValueType of_row = infer_type(in, DT_F32, 3, shape);
+  ValueType of_row = infer_type(in, attention_wide(q->dtype), 3, shape);
   ValueType items[] = {infer_type(in, q->dtype, 4, shape), of_row, of_row};
   infer_set_list(in, 3, items);
 }
@@ -201,7 +201,7 @@ void infer_flex_attention_backward(Infer *in) {
 static ValueType type_of_sums(Infer *in, const ValueType *out) {
   enum { ROWS = 2, MULTIPLE = 32 };
   bool asked = infer_takes(in, "compute_log_sumexp"), cudnn = asked && in->schema->nresults == 9;
-  DType t = out->dtype == DT_F64 ? DT_F64 : DT_F32;
+  DType t = attention_wide(out->dtype);
   Dim shape[] = {out->shape[0], out->shape[1], out->shape[ROWS], infer_const(in, 1)};
   if (cudnn) return infer_type(in, t, 4, shape);
   if (asked) {

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lang/base/dtype.h"
+
 enum {
   ATTENTION_BLOCK_LEAST = 16,  /* rows and keys of a tile */
   ATTENTION_SHARE_COLUMNS = 4, /* that a share of a row has after its own */
@@ -17,5 +19,8 @@ static inline int64_t attention_block_unit(int64_t size) { return size & -size; 
 static inline bool attention_tiles_divide(int64_t size) {
   return attention_block_unit(size) >= ATTENTION_BLOCK_LEAST;
 }
+
+/* In which scores are computed and summed up for operands of dtype t. */
+static inline DType attention_wide(DType t) { return t == DT_F64 ? DT_F64 : DT_F32; }
 
 #endif

@@ -711,11 +711,11 @@ static Backward backward_of_flex(Build *b) {
 }
 
 /* Memory for sums, which is there before the kernel that adds to it. */
-static Node **zeros_for(Build *b, uint32_t n, Node **like) {
+static Node **zeros_for(Build *b, uint32_t n, Node **like, DType t) {
   Node **zeros = ARENA_ARRAY(b->in.g->arena, Node *, n);
   for (uint32_t i = 0; i < n; i++) {
     Dim elements = value_numel(b->in.g, &like[i]->type);
-    zeros[i] = build_full(b, 1, &elements, build_int(b, 0), DT_F32);
+    zeros[i] = build_full(b, 1, &elements, build_int(b, 0), t);
   }
   return zeros;
 }
@@ -742,7 +742,8 @@ Node *decompose_flex_attention_backward(Build *b) {
   b->nitems = b->in.n->type.nitems;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
   uint32_t nread;
-  Node **read = build_inputs(b, "read", &nread), **sums = zeros_for(b, nread, read);
+  Node **read = build_inputs(b, "read", &nread), **sums;
+  sums = zeros_for(b, nread, read, attention_wide(x.q->type.dtype));
   Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
   b->items[0] = x.heads_first ? query : build_transpose(b, query, 1, 2);
   gradients_of_read(b, query, nread, read, sums);

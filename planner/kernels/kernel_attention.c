@@ -120,7 +120,7 @@ static void remember_tiles(Node **node, void *ctx) {
   }
   bool grad = graph_is(n, OP_nereid_attention_scores_grad_default);
   const char *text = grad ? "ds" : walk->w->raw ? "raw" : "scores";
-  kernel_remember(k, n, walk->at, (Value){text, DT_F32});
+  kernel_remember(k, n, walk->at, (Value){text, walk->w->x.wide});
 }
 
 /* The tile of a mask, or of a function of scores. */
@@ -160,7 +160,7 @@ static void print_mask(AttentionWriter *w) {
   if (w->x.block_rows) k->indent += 4;
   Value v = value_of_scores(w, w->x.mask);
   bool added = w->x.mask->type.dtype != DT_I1;
-  const char *text = added ? kernel_cast(k, v, DT_F32) : v.text;
+  const char *text = added ? kernel_cast(k, v, w->x.wide) : v.text;
   if (added) kernel_line(k, "scores = scores + %s", text);
   else kernel_line(k, "scores = tl.where(%s, scores, float(\"-inf\"))", text);
 }
@@ -173,7 +173,7 @@ const char *attention_mask_text(AttentionWriter *w) {
   if (w->raw) kernel_line(k, "raw = scores");
   if (w->x.scores) {
     Value v = value_of_scores(w, w->x.scores);
-    kernel_line(k, "scores = %s", kernel_cast(k, v, DT_F32));
+    kernel_line(k, "scores = %s", kernel_cast(k, v, w->x.wide));
   }
   size_t known = k->memo.len;
   if (cut) kernel_line(k, "scores = tl.where(nmask, scores, float(\"-inf\"))");
@@ -187,7 +187,7 @@ const char *attention_chain_text(AttentionWriter *w) {
   if (!w->x.chain) return "";
   begin_scores(w);
   Value v = value_of_scores(w, w->x.chain);
-  kernel_line(k, "ds = tl.where(p != 0.0, %s, 0.0)", kernel_cast(k, v, DT_F32));
+  kernel_line(k, "ds = tl.where(p != 0.0, %s, 0.0)", kernel_cast(k, v, w->x.wide));
   return end_scores(w);
 }
 
@@ -203,7 +203,7 @@ static void add_read(AttentionWriter *w, Node *n) {
   bool each_key = rank && !dim_is(at->type.shape[rank - 1], 1);
   const char *place = kernel_fresh(k, "place"), *more = kernel_fresh(k, "more");
   kernel_line(k, "%s = tl.where((m < %s) & (n < %s), %s, 0.0)", more, w->own, w->walked,
-              kernel_cast(k, v, DT_F32));
+              kernel_cast(k, v, n->type.dtype));
   if (!each_key) kernel_line(k, "%s = tl.sum(%s, 1, keep_dims=True)", more, more);
   if (!each_row) kernel_line(k, "%s = tl.sum(%s, 0, keep_dims=True)", more, more);
   kernel_line(k, "%s = tl.broadcast_to(%s, %s.shape)", place, kernel_cast(k, index, DT_I64), more);
@@ -529,7 +529,7 @@ static void store_share(AttentionWriter *w) {
   Node *n = k->group->nodes.data[0];
   Dim index[GRAPH_RANK_MAX];
   memcpy(index, k->group->element, n->type.rank * sizeof *index);
-  kernel_store(k, n, (Value){"acc", DT_F32});
+  kernel_store(k, n, (Value){"acc", w->x.wide});
   index[4] = w->x.columns;
   Dim at = linear_of_index(k->graph->dims, index, n->type.shape, n->type.rank);
   const char *log = w->added ? "most + tl.log(sum)" : "(most + tl.log2(sum)) * 0.6931471805599453";
@@ -681,6 +681,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
       {"seen", attention_edge(&w)},
       {"shift", shift},
+      {"wide", dtype_lang_name(x->wide)},
       {"precision", product_precision(k->graph, x->query->type.dtype, ROUNDS_AS_PRODUCT)}};
   kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);
 }

@@ -82,7 +82,7 @@ static const char *store_scores(AttentionWriter *w, Node *n) {
   index = product_pointers(k, index, axes, "m", "n");
   return arena_printf(k->arena, "        tl.store(%s + %s, %s, mask=(m < %s) & (n < %s))\n",
                       kernel_buffer(k, n), index,
-                      kernel_cast(k, (Value){"ds", DT_F32}, n->type.dtype), w->own, w->walked);
+                      kernel_cast(k, (Value){"ds", w->x.wide}, n->type.dtype), w->own, w->walked);
 }
 
 static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
@@ -121,6 +121,7 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
       {"unit", w->added ? "" : " * 1.4426950408889634"},
       {"mask", mask},
       {"seen", attention_edge(w)},
+      {"wide", dtype_lang_name(x->wide)},
       {"seed", attention_seed_text(w)},
       {"keep", attention_keep_text(w)},
       {"kept", kept_line(w)},
@@ -203,7 +204,7 @@ static void store_grad_key(AttentionWriter *w, Node *n, Dim column, const char *
   index = product_pointers(k, index, axes, "m", "d");
   const char *value = arena_printf(k->arena, "(dk * %.17g)", w->x.scale);
   kernel_line(k, "tl.store(%s + %s, %s, mask=%s)", kernel_buffer(k, n), index,
-              kernel_cast(k, (Value){value, DT_F32}, n->type.dtype),
+              kernel_cast(k, (Value){value, w->x.wide}, n->type.dtype),
               width ? "mmask & dmask" : "mmask");
 }
 
@@ -252,6 +253,7 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
       {"unit", w->added ? "" : " * 1.4426950408889634"},
       {"mask", mask},
       {"seen", attention_edge(w)},
+      {"wide", dtype_lang_name(x->wide)},
       {"seed", attention_seed_text(w)},
       {"keep", attention_keep_text(w)},
       {"kept", kept_line(w)},

@@ -33,15 +33,15 @@ class Case:
     axes of batches and heads are 1 if `shared`."""
 
     def __init__(self, b=2, h=4, kv=4, t=100, s=90, d=16, e=16, soft=True, table=True, whole=True,
-                 mask=True, shared=True, blocks=(32, 32), seed=1, ends=False):
+                 mask=True, shared=True, blocks=(32, 32), seed=1, ends=False, dtype=np.float32):
         rng = np.random.default_rng(seed)
         self.sizes, self.kv, self.soft, self.table = (b, h, t, s, d, e), kv, soft, table
-        self.blocks, self.mask = blocks, mask
+        self.blocks, self.mask, self.dtype = blocks, mask, dtype
         shapes = {"q": (b, h, t, d), "k": (b, kv, s, d), "v": (b, kv, s, e), "g": (b, h, t, e),
                   "gs": (b, h, t)}
-        self.inputs = {n: rng.normal(0, 1, x).astype(np.float32) for n, x in shapes.items()}
-        self.inputs["slopes"] = rng.uniform(0, 0.1, h).astype(np.float32)
-        self.inputs["offsets"] = rng.normal(0, 1, t + s).astype(np.float32)
+        self.inputs = {n: rng.normal(0, 1, x).astype(dtype) for n, x in shapes.items()}
+        self.inputs["slopes"] = rng.uniform(0, 0.1, h).astype(dtype)
+        self.inputs["offsets"] = rng.normal(0, 1, t + s).astype(dtype)
         nb, nh = (1, 1) if shared else (b, h)
         cut = [-(-t // blocks[0]), -(-s // blocks[1])]
         kind = rng.integers(0, 3, (nb, nh, *cut))  # not seen, masked, whole
@@ -58,7 +58,7 @@ class Case:
 
     def text(self):
         b, h, t, s, d, e = self.sizes
-        types = {"float32": "f32", "int32": "i32"}
+        types = {"float32": "f32", "float64": "f64", "int32": "i32"}
         parameters = ", ".join(f'{n}: "{types[str(x.dtype)]}[{", ".join(map(str, x.shape))}]"'
                                for n, x in self.inputs.items())
         tables = {name: ", ".join(f"{full}{name}{part}" if self.table else "None"
@@ -174,6 +174,9 @@ class Case:
                     got, want = (np.nan_to_num(y, posinf=0, neginf=0) for y in (got, want))
                     off = abs(got - want).max() / max(abs(want).max(), 1e-6)
                     least = 1e-5 if i > 4 else 3e-6  # sums of all scores are long
+                    if self.dtype == np.float64:
+                        least = 1e-13
+                        check(got.dtype == self.dtype, f"{name} on {device}: {part} in {got.dtype}")
                     check(same and off < least, f"{name} on {device}: {part} is off by {off:.1e}")
 
 
@@ -217,6 +220,10 @@ CASES = {
     "blocks of 32 by 20, no mask": Case(blocks=(32, 20), t=64, s=60, mask=False, ends=True),
     "keys in shares, blocks of 72": Case(t=1, s=700, h=8, kv=2, blocks=(72, 72)),
     "columns": Case(d=20, e=40, t=40, s=40),
+    "doubles": Case(kv=2, dtype=np.float64),
+    "doubles, keys in shares": Case(t=1, s=700, h=8, kv=2, blocks=(64, 64), dtype=np.float64),
+    "doubles, no function": Case(soft=False, d=24, e=48, blocks=(40, 24), dtype=np.float64),
+    "doubles, no tables": Case(d=160, e=256, t=40, s=40, table=False, dtype=np.float64),
 }
 
 
@@ -252,7 +259,8 @@ def main():
         if not args.names or any(n in name for n in args.names):
             case.run(name, ["plan"])
     if PTXAS and not args.names:
-        for name in ("cap, tables", "keys in shares"):
+        for name in ("cap, tables", "keys in shares", "doubles", "doubles, keys in shares",
+                     "doubles, no tables"):
             assemble(name, CASES[name])
     return report()
 

@@ -142,7 +142,7 @@ def check(what, mask, score, *, batch=2, heads=4, key_heads=4, rows=100, keys=10
 
     want = run(attend, [x.double() for x in inputs], weights, "aot_eager")
     got = run(attend, inputs, weights, "nereid")
-    least = 2e-5 if dtype == torch.float32 else 1e-2
+    least = {torch.float32: 2e-5, torch.float64: 1e-13}.get(dtype, 1e-2)
     names = ("result", "sums", "query", "key", "value")
     wrong = {name: off(a, b) for name, a, b in zip(names, got, want) if not off(a, b) <= least}
     if wrong:  # perhaps eager mode is as far off
@@ -150,6 +150,8 @@ def check(what, mask, score, *, batch=2, heads=4, key_heads=4, rows=100, keys=10
         allowed = {name: 2 * off(a, b) for name, a, b in zip(names, eager, want)}
         wrong = {name: error for name, error in wrong.items() if not error <= allowed[name]}
     tally.check(not wrong, f"{what}: off by {wrong}")
+    if dtype == torch.float64:
+        tally.check([x.dtype for x in got] == [dtype] * 5, f"{what}: {[x.dtype for x in got]}")
     if nodes is not None:
         inputs = [x.requires_grad_() for x in inputs]
         torch._dynamo.reset()
@@ -179,6 +181,10 @@ def check_sizes():
     check("wide", causal, alibi, width=128, rows=70, keys=70)
     for dtype in (torch.bfloat16, torch.float16):
         check(f"{dtype}", documents, alibi, dtype=dtype)
+    doubles = {"dtype": torch.float64, "nodes": 0}
+    check("doubles", documents, alibi, key_heads=2, width=24, columns=40, **doubles)
+    check("doubles, no function", causal, None, block=(40, 24), **doubles)
+    check("doubles, rows that see nothing", late_rows, soft_cap, rows=90, keys=130, **doubles)
 
 
 def check_blocks():
@@ -418,6 +424,7 @@ def check_random(count, seed):
                  "key_heads": pick.choice([n for n in (1, 2, 4) if heads % n == 0]),
                  "rows": pick.randint(1, 200), "keys": pick.randint(1, 200),
                  "width": pick.choice((16, 24, 32, 64)),
+                 "dtype": pick.choice((torch.float32, torch.float32, torch.float64)),
                  "block": pick.choice((16, 32, 50, 64, 128, (32, 64), (64, 16)))}
         mask, score = pick.choice(MASKS), pick.choice(SCORES)
         check(f"random {seed}.{i}: {mask and mask.__name__}, {score and score.__name__}, {sizes}",

@@ -44,7 +44,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
     e = tl.arange(0, BE)[None, :]
     emask = e < {{columns}}
     query = tl.load({{query}}, mask=mmask{{query_mask}}, other=0.0)
-    most = tl.full([BM], float("-inf"), tl.float32)
-    total = tl.zeros([BM], tl.float32)
-    acc = tl.zeros([BM, BE], tl.float32)
+    most = tl.full([BM], float("-inf"), tl.{{wide}})
+    total = tl.zeros([BM], tl.{{wide}})
+    acc = tl.zeros([BM, BE], tl.{{wide}})
 {{body}}

@@ -46,5 +46,5 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
     grad = tl.load({{grad}}, mask=mmask{{grad_mask}}, other=0.0)
     sums = tl.load({{sums}}, mask=mmask, other=float("inf")){{unit}}
     delta = tl.load({{delta}}, mask=mmask, other=0.0)
-    acc = tl.zeros([BM, BD], tl.float32)
+    acc = tl.zeros([BM, BD], tl.{{wide}})
 {{body}}

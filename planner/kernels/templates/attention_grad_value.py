@@ -48,6 +48,6 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
     emask = e < {{columns}}
     key = tl.load({{key}}, mask=mmask{{key_mask}}, other=0.0)
     value = tl.load({{value}}, mask=mmask{{value_mask}}, other=0.0)
-    dk = tl.zeros([BM, BD], tl.float32)
-    acc = tl.zeros([BM, BE], tl.float32)
+    dk = tl.zeros([BM, BD], tl.{{wide}})
+    acc = tl.zeros([BM, BE], tl.{{wide}})
 {{body}}

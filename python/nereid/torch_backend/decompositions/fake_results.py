@@ -21,6 +21,31 @@ def _with_integers(form):
     return call
 
 
+def _with_wide_sums(form):
+    """The form of flex_attention, whose sums and largest scores are as wide as its operands where
+    these are doubles; PyTorch's rule has f32."""
+    def call(query, *args, **kwargs):
+        found = form(query, *args, **kwargs)
+        if found is NotImplemented or query.dtype != torch.float64:
+            return found
+        out, *others = found
+        return (out, *(other.to(query.dtype) for other in others))
+
+    return call
+
+
+def _forms() -> list[tuple[dict, object, object]]:
+    """PyTorch's tables of rules, an operator in one of them, and what its rule becomes."""
+    from torch._higher_order_ops import utils
+    from torch._subclasses import fake_impls
+
+    rules = fake_impls.op_implementations_dict
+    found = [(rules, op, _with_integers) for op in _UNIQUE]
+    flex = getattr(torch.ops.higher_order, "flex_attention", None)
+    found.append((getattr(utils, "registered_hop_fake_fns", {}), flex, _with_wide_sums))
+    return [(table, op, form) for table, op, form in found if op in table]
+
+
 class FakeResults:
     """Within it, fake tensors are as the tensors of eager mode.  Compilations of several threads
     may overlap: the last of them to end gives PyTorch its own rules back."""
@@ -28,22 +53,20 @@ class FakeResults:
     def __init__(self):
         self._lock = threading.Lock()
         self._inside = 0
-        self._before: dict = {}
+        self._before: list = []
 
     def __enter__(self) -> None:
-        from torch._subclasses import fake_impls
-
-        forms = fake_impls.op_implementations_dict
         with self._lock:
             self._inside += 1
             if self._inside == 1:
-                self._before = {op: forms[op] for op in _UNIQUE if op in forms}
-                forms.update({op: _with_integers(form) for op, form in self._before.items()})
+                forms = _forms()
+                self._before = [(table, op, table[op]) for table, op, _ in forms]
+                for table, op, form in forms:
+                    table[op] = form(table[op])
 
     def __exit__(self, *error) -> None:
-        from torch._subclasses import fake_impls
-
         with self._lock:
             self._inside -= 1
             if not self._inside:
-                fake_impls.op_implementations_dict.update(self._before)
+                for table, op, rule in self._before:
+                    table[op] = rule

@@ -147,12 +147,15 @@ def _read_reason(node, call: _Call) -> str | None:
 # ---- what there is a kernel for ----
 
 
-def _size_reason(call: _Call) -> str | None:
+def _size_reason(node, call: _Call) -> str | None:
+    sums = call.sums.meta["val"] if call.backward else node.meta["val"][1]
     values = [x.meta["val"] for x in (call.query, call.key, call.value)]
     query, key, value = values
     if any(x.dtype != query.dtype for x in values) or query.dtype not in (
-            torch.float32, torch.float16, torch.bfloat16):
+            torch.float64, torch.float32, torch.float16, torch.bfloat16):
         return f"attention of {query.dtype}"
+    if query.dtype == torch.float64 and sums.dtype != query.dtype:
+        return "attention of float64, whose sums this PyTorch has as float32"
     if any(isinstance(size, int) and size == 0 for x in values for size in x.shape):
         return "attention of no elements"
     if any(not isinstance(x.shape[3], int) or x.shape[3] > _WIDTH_MAX for x in values):
@@ -209,7 +212,7 @@ def _goes_by_elements(node) -> bool:
 def flex_reason(node, reason) -> str | None:
     """Why PyTorch runs the operator; `reason` says that of a node in its graphs."""
     call = _Call(node)
-    found = (_size_reason(call) or _block_reason(call) or _use_reason(node)
+    found = (_size_reason(node, call) or _block_reason(call) or _use_reason(node)
              or _read_reason(node, call))
     if found:
         return found
