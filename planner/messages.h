@@ -32,6 +32,8 @@
 #define M_GRAPH_PIVOTS "a pivot of %s is no row of the matrix"
 #define M_GRAPH_ASSERTED "an assertion of the model fails"
 #define M_GRAPH_FALLING "%s are ends of groups, and one is less than the one before"
+#define M_GRAPH_UNEVEN \
+  "%s are ends of groups of 8-bit floats, and one before the last is no multiple of 16"
 #define E_GRAPH_OUT_OF_DTYPE "%s: %lld is no number of %s"
 #define E_GRAPH_PLAN_LOOP \
   "loop while %%%s: its condition is a bool without axes, its steps are in the plan, and other " \

@@ -198,11 +198,10 @@ static Node *scales_of(Build *b, Node *scale, uint32_t axis, Node *ends, bool ea
   return axis ? scale : build_transpose(b, scale, 0, 1);
 }
 
-/* In units of 8-bit floats, or by operands that bf16 holds exactly.  Groups of the sum begin
- * anywhere in its rows, from which 8-bit elements would be loaded one by one. */
+/* In units of 8-bit floats, or by operands that bf16 holds exactly. */
 static Node *scaled_groups_product(Build *b, Node *x, Node *y, Node *ends) {
-  bool sums = rank_of(x) == rank_of(y);
-  if (sums || !decompose_has_float8_unit(b->in.g))
+  bool sums = rank_of(x) == rank_of(y), whole = dim_divisible(size_from_end(x, 1), 16);
+  if ((sums && !whole) || !decompose_has_float8_unit(b->in.g))
     return groups_product(b, build_to(b, x, DT_BF16), build_to(b, y, DT_BF16), ends, DT_F32);
   Pool *names = b->in.g->names;
   NamedArg named[] = {

@@ -157,6 +157,7 @@ const char *product_precision(const Graph *g, DType t, ProductRounding rounds) {
 typedef struct {
   const char *groups, *more_rows, *more_columns, *row, *column, *batch, *row_end, *column_end;
   const char *first, *last, *step, *k; /* the steps along k, and the limit of indices */
+  const char *rest;                    /* where steps go on to after `last`; NULL: nowhere */
   Dim group;                    /* of the matrices, or of the result, as a subscript */
 } Tiling;
 
@@ -233,19 +234,24 @@ static void tile_parted_axis(Kernel *k, Tiling *t, bool rows) {
   kernel_bind(k, t->group, "batch", AXIS_B);
 }
 
-/* Each group of what is summed up is a batch. */
+/* Each group of what is summed up is a batch.  8-bit elements are copied by 16 from multiples of
+ * 16, where groups begin; what the last group has after such a multiple is a step of its own. */
 static void tile_parted_sum(Kernel *k, Tiling *t) {
+  bool bytes = dtype_bits(k->group->nodes.data[0]->args[0].node->type.dtype) == 8;
+  const char *whole = "    begin = begin // 16 * 16\n    whole = end // 16 * 16\n";
   const char *size = kernel_operand(k, k->group->extent[3]), *cast = end_cast(k);
   Slot slots[] = {{"before", end_pointers(k, "before", "(group - 1)")},
                   {"end", end_pointers(k, "end", "group")},
                   {"cast", cast},
                   {"size", size},
+                  {"whole", bytes ? whole : ""},
                   {"wide", kernel_wide(k)}};
   Text text = text_new(k->arena);
   template_fill(&text, "group_of_sum.py", slots, sizeof slots / sizeof *slots);
   t->groups = text.data;
   t->first = "begin";
-  t->last = t->k = "end";
+  t->last = t->k = bytes ? "whole" : "end";
+  if (bytes) t->rest = "end";
 }
 
 /* Tiles of a packed weight by themselves where one has all rows: the assembler would compute their
@@ -352,6 +358,20 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
+/* The loop over the rest, which has less than 16 elements: a step of as few as units multiply. */
+static const char *rest_lines(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
+  Tiling rest = *t;
+  rest.k = t->rest;
+  Operands o = loaded_operands(k, &rest, left_k, right_k);
+  return arena_printf(k->arena,
+                      "    for start in range(%s, %s, 32):\n"
+                      "        ka = start + tl.arange(0, 32)[None, :]%s\n"
+                      "        kb = start + tl.arange(0, 32)[:, None]%s\n"
+                      "%s%s%s\n",
+                      t->last, t->rest, kernel_wide(k), kernel_wide(k), o.left, o.right,
+                      o.multiply);
+}
+
 /* The left operand's only row. */
 static const char *loaded_row(Kernel *k, const Tiling *t, Dim left_k) {
   Node *left = k->group->nodes.data[0]->args[0].node;
@@ -414,6 +434,7 @@ void kernel_matmul(Text *out, Kernel *k) {
   Tiling t = tiling_of(k);
   Operands o = prim_unpacks(n) ? packed_operands(k, &t, left_k, right_k)
                                : loaded_operands(k, &t, left_k, right_k);
+  if (t.rest) o.after = rest_lines(k, &t, left_k, right_k);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
                   {"more_rows", t.more_rows},

@@ -12,7 +12,8 @@
  * fused with its copy.  A copy of anything else would be a kernel.
  *
  * Operands of nereid.float8_mm and nereid.int8_mm whose elements along the sum are apart are copied
- * in any case. */
+ * in any case, and so are those of nereid.grouped_mm if they are 8-bit floats whose sum is in
+ * groups. */
 #include "graph/analysis/strided.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
@@ -80,6 +81,12 @@ static void write_along_sum(Build *b, Node *product, int operand) {
   product->args[operand].node = operand ? build_transpose(b, x, 0, 1) : x;
 }
 
+static bool multiplies_bytes(const Node *n) {
+  if (graph_is_any(n, OP_nereid_float8_mm_default, OP_nereid_int8_mm_default)) return true;
+  return graph_is(n, OP_nereid_grouped_mm_default) && prim_groups(n) == GROUPS_OF_SUM &&
+         dtype_bits(n->args[0].node->type.dtype) == 8;
+}
+
 /* ---- the pass ---- */
 
 static void note_user(Node **use, void *ctx) {
@@ -95,8 +102,7 @@ bool pass_dense_operands(Graph *g) {
   for (u.at = g->first; u.at; u.at = u.at->next) graph_each_use(u.at, note_user, &u);
   for (Node *n = g->first; n; n = n->next) {
     Build b = build_at(g, n);
-    bool bytes = graph_is_any(n, OP_nereid_float8_mm_default, OP_nereid_int8_mm_default);
-    for (int i = 0; i < 2 && bytes; i++) write_along_sum(&b, n, i);
+    for (int i = 0; i < 2 && multiplies_bytes(n); i++) write_along_sum(&b, n, i);
     if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) continue;
     for (int i = 0; i < 2; i++) order_operand(&u, n->args[i].node);
   }

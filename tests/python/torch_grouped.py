@@ -135,17 +135,36 @@ def scaled_exactly(name, x, w, a, b, begins):
     return x @ w * a * b
 
 
-def check_scaled():
-    rng, begins = torch.Generator().manual_seed(0), [0, 16, 16, 64]
+def check_scaled(last):
+    rng, begins = torch.Generator().manual_seed(0), [0, 16, 16, last]
     ends = torch.tensor(begins[1:], dtype=torch.int32, device=DEVICE)
     for name, x, w, a, b in scaled_cases(rng):
+        if last != 64 and name != "sum":
+            continue
         offs = None if name == "batches" else ends
         torch._dynamo.reset()
         call = torch.compile(lambda *t: torch._scaled_grouped_mm(*t, out_dtype=torch.bfloat16),
                              backend="nereid")
         want = scaled_exactly(name, x, w, a, b, begins)
         error = ((call(x, w, a, b, offs).double() - want).norm() / want.norm()).item()
-        tally.check(error < 4e-3, f"scaled {name}: off by {error:.2e}")
+        tally.check(error < 4e-3, f"scaled {name} to {last}: off by {error:.2e}")
+
+
+def check_uneven():
+    """PyTorch's kernel asserts where groups of the sum begin, which ends the process."""
+    ends = torch.tensor([16, 24, 64], dtype=torch.int32, device=DEVICE)
+    (x, w, a, b), = [case[1:] for case in scaled_cases(torch.Generator()) if case[0] == "sum"]
+    torch._dynamo.reset()
+    call = torch.compile(lambda *t: torch._scaled_grouped_mm(*t, out_dtype=torch.bfloat16),
+                         backend="nereid")
+    try:
+        call(x, w, a, b, ends)
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+            call(x, w, a, b, ends)
+        tally.check(False, "groups of the sum that begin within 16 bytes are taken")
+    except Exception as error:
+        tally.check("no multiple of 16" in str(error), f"uneven groups: {error}")
 
 
 # ---- experts as users write them ----
@@ -279,7 +298,9 @@ def main():
         check_products(i)
     if "--random" not in sys.argv:
         check_other_forms()
-        check_scaled()
+        for last in (64, 48, 42, 17):
+            check_scaled(last)
+        check_uneven()
         for form in (sorted_rows, counted, sorted_back, loop, every_expert):
             check_form(form)
         if DEVICE == "cpu":

@@ -19,12 +19,12 @@
 /* What a node is checked for; each node is checked once for each. */
 typedef enum {
   ZERO = 1, PROBABILITY = 2, RATE = 4, UNIT = 8, FALLING = 16, SINGULAR = 32, INDEFINITE = 64,
-  EVENTS = 128
+  EVENTS = 128, UNEVEN = 256
 } Fault;
 
 typedef struct {
   Graph *g;
-  uint8_t *of; /* by id: a bit for each Fault that the node is checked for */
+  uint16_t *of; /* by id: a bit for each Fault that the node is checked for */
   uint32_t nids;
 } DataChecks;
 
@@ -148,16 +148,30 @@ static void data_asserted(DataChecks *c, Build *b) {
   build_check_data(b, bad, text, b->in.n->name);
 }
 
+/* Is the sum of a product of 8-bit floats in groups?  They begin at multiples of 16 bytes. */
+static bool parts_sum_of_bytes(Build *b) {
+  return graph_is(b->in.n, OP_aten__scaled_grouped_mm_default) && rank_of(build_self(b)) == 2 &&
+         rank_of(build_input(b, "mat2")) == 2;
+}
+
 /* Each group ends where the next one begins; check_indices sees that they end within the axis. */
 static void data_group_ends(DataChecks *c, Build *b) {
   Node *ends = build_input(b, "offs");
-  if (!ends || !is_new(c, ends, FALLING)) return;
+  if (!ends) return;
+  bool falling = is_new(c, ends, FALLING);
+  bool uneven = parts_sum_of_bytes(b) && is_new(c, ends, UNEVEN);
+  if (!falling && !uneven) return;
   Dim back[] = {build_const(b, 1), build_const(b, -1)};
   Node *begins = build(b, OP_aten_constant_pad_nd_default,
                        ARGS(arg_node(ends), arg_dims(b->in.g, 2, back), build_int(b, INT32_MIN)));
-  Node *falls = build_op2(b, OP_aten_lt_Tensor, ends, begins);
-  build_check_data(b, falls, arena_printf(c->g->arena, M_GRAPH_FALLING, ends->name),
-                   b->in.n->name);
+  Arena *a = c->g->arena;
+  if (falling)
+    build_check_data(b, build_op2(b, OP_aten_lt_Tensor, ends, begins),
+                     arena_printf(a, M_GRAPH_FALLING, ends->name), b->in.n->name);
+  if (!uneven) return;
+  Node *rest = build_with(b, OP_aten_bitwise_and_Scalar, begins, build_int(b, 15));
+  build_check_data(b, build_with(b, OP_aten_ne_Scalar, rest, build_int(b, 0)),
+                   arena_printf(a, M_GRAPH_UNEVEN, ends->name), b->in.n->name);
 }
 
 /* The tensor whose only element is the number. */
@@ -283,7 +297,7 @@ static bool check_node(DataChecks *c, Node *n, Rule *rule) {
 static bool check_nodes(Graph *g, bool expanded) {
   Arena *scratch = arena_child(g->arena);
   DataChecks c = {.g = g, .nids = g->nids};
-  c.of = ARENA_ARRAY(scratch, uint8_t, g->nids);
+  c.of = ARENA_ARRAY(scratch, uint16_t, g->nids);
   bool ok = true;
   Node *end = g->last->prev; /* before the checks that are added */
   for (Node *n = g->first; n && ok; n = n == end ? NULL : n->next) {
