@@ -95,7 +95,7 @@ def check_order(tree):
     both, beside = started(tree, "-j", "2")
     tally.check(set(both[:3]) == {"a", "c", "d"} and both[3:] == ["b"], f"two at once: {both}")
     tally.check(len(beside) == 2 and "b" not in beside, f"at once: {beside}")
-    write(tree / "tests/order/a.py", "print('1 skipped: no torch\\n0 passed, 0 failed')\n")
+    write(tree / "tests" / "order" / "a.py", "print('1 skipped: no torch\\n0 passed, 0 failed')\n")
     before = json.loads((tree / "build/test_times.json").read_text())["order/a"]
     check_run(tree, "a driver that skips all", ["--no-build", "order/a"], 0, [], "skipped")
     times = json.loads((tree / "build/test_times.json").read_text())
