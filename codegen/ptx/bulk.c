@@ -97,3 +97,39 @@ void ptx_bulk_copy(Ptx *p, const NestStmt *s) {
   ptx_put_address(p, &bar);
   end_mbarrier(p, NULL, 0);
 }
+
+/* ---- runs ---- */
+
+static bool reads_var(const NestStmt *s, const NestVar *v) {
+  bool found = s->guard.kind == REF_VAR && s->guard.var == v;
+  for (uint32_t i = 0; i < s->nsrcs; i++)
+    found |= s->srcs[i].kind == REF_VAR && s->srcs[i].var == v;
+  for (uint32_t i = 0; i < s->nmems; i++)
+    found |= s->mems[i].base.kind == REF_VAR && s->mems[i].base.var == v;
+  return found;
+}
+
+/* An op that can go before the copies of the run that begins with `first`. */
+static bool moves_before(const NestStmt *first, const NestStmt *op) {
+  if (op->code != NEST_OP || op->guard.kind) return false;
+  for (const NestStmt *s = first; s != op; s = s->next)
+    if (ptx_is_bulk(s) && reads_var(s, op->dsts[0].var)) return false;
+  return true;
+}
+
+bool ptx_is_bulk(const NestStmt *s) {
+  bool waits = s->code == NEST_MBAR_WAIT && s->guard.kind;
+  return waits || s->code == NEST_MBAR_EXPECT || s->code == NEST_BULK_COPY;
+}
+
+const NestStmt *ptx_bulk_run(const NestStmt *first) {
+  if (!ptx_is_bulk(first) || first->guard.kind != REF_VAR) return NULL;
+  const NestStmt *last = first->code == NEST_MBAR_WAIT ? first : NULL;
+  for (const NestStmt *s = first->next; s; s = s->next) {
+    if (!ptx_is_bulk(s) && !moves_before(first, s)) break;
+    if (!ptx_is_bulk(s)) continue;
+    if (s->guard.kind != REF_VAR || s->guard.var != first->guard.var) break;
+    last = s;
+  }
+  return last;
+}

@@ -339,11 +339,38 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
     [NEST_ROLE] = ptx_role,
 };
 
+static void put_stmt(Ptx *p, const NestStmt *s) {
+  BUG_IF(!by_code[s->code], "%s at level thread", nest_op_name(s->code));
+  p->span = s->span;
+  memset(p->temps, 0, sizeof p->temps);
+  by_code[s->code](p, s);
+}
+
+static void put_run(Ptx *p, const NestStmt *first, const NestStmt *last, bool bulk) {
+  for (const NestStmt *s = first; s != last->next && !p->failed; s = s->next)
+    if (ptx_is_bulk(s) == bulk) put_stmt(p, s);
+}
+
+/* Other threads than the one that copies skip the copies: ptxas makes a loop of each of them. */
+static void bulk_run(Ptx *p, const NestStmt *first, const NestStmt *last) {
+  int32_t end = ptx_label(p);
+  put_run(p, first, last, false);
+  Operand here = ptx_guard(p, first);
+  size_t bases = enter_region(p);
+  bool differ = p->threads_differ;
+  p->threads_differ = true;
+  jump_if(p, &here, false, end);
+  p->threads_differ = differ;
+  put_run(p, first, last, true);
+  leave_region(p, bases);
+  ptx_place_label(p, end);
+}
+
 void ptx_block(Ptx *p, const NestBlock *b) {
   for (const NestStmt *s = b->first; s && !p->failed; s = s->next) {
-    BUG_IF(!by_code[s->code], "%s at level thread", nest_op_name(s->code));
-    p->span = s->span;
-    memset(p->temps, 0, sizeof p->temps);
-    by_code[s->code](p, s);
+    const NestStmt *last = ptx_bulk_run(s);
+    if (last) bulk_run(p, s, last);
+    else put_stmt(p, s);
+    if (last) s = last;
   }
 }

@@ -314,6 +314,10 @@ void ptx_mma_wait(Ptx *p, const NestStmt *s);
 /* ---- bulk.c ---- */
 /* The kernel's parameter for a map. */
 const char *ptx_map_param(const Ptx *p, const TensorMap *m);
+bool ptx_is_bulk(const NestStmt *s);
+/* The last of the statements from `first` on that one thread executes under one guard, between
+ * which there are only ops that can go before all of them; NULL: there is no second one. */
+const NestStmt *ptx_bulk_run(const NestStmt *first);
 void ptx_mbar_init(Ptx *p, const NestStmt *s);
 void ptx_mbar_expect(Ptx *p, const NestStmt *s);
 void ptx_mbar_arrive(Ptx *p, const NestStmt *s);

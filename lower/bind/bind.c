@@ -137,18 +137,32 @@ static void control(Bind *s, const NestStmt *st) {
   bool loop = st->code == NEST_FOR || st->code == NEST_WHILE;
   s->loops = (uint8_t)(s->loops + loop);
   for (uint32_t r = 0; r < st->nregions; r++) bind_block(s, st->regions[r], nest_block(s->nest, c));
+  s->once_if = NULL;
   s->loops = (uint8_t)(s->loops - loop);
 }
 
-/* A statement of the program, which one thread executes. */
+/* A statement of the program, which one thread executes.  Those that follow one another share a
+ * guard, by which code for the others can skip them all. */
 static void bind_once(Bind *s, const NestStmt *st) {
   Ref here = bind_leader(s);
-  if (st->guard.kind) here = bind_op(s, TILE_AND, DT_I1, here, st->guard);
+  if (st->guard.kind && st->guard.var != s->once_if) {
+    s->once = bind_op(s, TILE_AND, DT_I1, here, st->guard).var;
+    s->once_if = st->guard.var;
+  }
+  if (st->guard.kind) here = ref_var(s->once);
   nest_copy(&s->b, st)->guard = here;
+}
+
+/* Does the statement leave the guard of those before it as it was? */
+static void forget_once(Bind *s, const NestStmt *st) {
+  bool sets = st->nregions > 0;
+  for (uint32_t i = 0; i < st->ndsts; i++) sets |= st->dsts[i].var == s->once_if;
+  if (sets) s->once_if = NULL;
 }
 
 static void bind_stmt(Bind *s, const NestStmt *st) {
   s->b.span = st->span;
+  forget_once(s, st);
   switch (st->code) {
     case NEST_NEST: bind_nest(s, st); return;
     case NEST_REDUCE: bind_reduce(s, st); return;
@@ -160,8 +174,12 @@ static void bind_stmt(Bind *s, const NestStmt *st) {
     case NEST_COPY: bind_copy(s, st); return;
     case NEST_MBAR_INIT:
     case NEST_MBAR_EXPECT:
-    case NEST_MBAR_ARRIVE:
     case NEST_BULK_COPY: bind_once(s, st); return;
+    case NEST_MBAR_ARRIVE: nest_copy(&s->b, st)->guard = bind_first_lane(s); return;
+    case NEST_MBAR_WAIT:
+      if (st->guard.kind) bind_once(s, st);
+      else nest_copy(&s->b, st);
+      return;
     case NEST_RING_COMMIT: nest_stmt(&s->b, NEST_CP_COMMIT, 0, 0); return;
     case NEST_RING_WAIT:
       nest_set_int(s->nest, nest_stmt(&s->b, NEST_CP_WAIT, 0, 0), NA_groups,

@@ -89,6 +89,9 @@ typedef struct Bind {
   NestBuilder entry; /* the kernel's first statements */
   NestVar *lane, *warp;
   NestVar *leader;   /* is this the program's first thread? */
+  NestVar *first_lane; /* ..., its warp's? */
+  NestVar *once_if;  /* the guard of the statements just before that one thread executes, ... */
+  NestVar *once;     /* ..., with `leader` */
   VEC(ThreadConst) consts;
   /* the nest at hand */
   NestStmt *stmt;
@@ -116,6 +119,7 @@ extern const char bind_too_many_digits[];
 
 /* Is this the program's first thread?  An i1 that is computed at the kernel's start. */
 Ref bind_leader(Bind *s);
+Ref bind_first_lane(Bind *s);
 
 /* ---- bind_form.c ---- */
 Form form_const(int64_t c);

@@ -239,6 +239,14 @@ Ref bind_leader(Bind *s) {
   return ref_var(s->leader);
 }
 
+Ref bind_first_lane(Bind *s) {
+  if (s->first_lane) return ref_var(s->first_lane);
+  Ref lane = place_id(s, HW_LANE);
+  s->first_lane = bind_var(s, "first", DT_I1, DT_NONE, 1, false);
+  nest_op(&s->entry, TILE_EQ, DT_I32, ref_var(s->first_lane), lane, ref_int(0), ref_none());
+  return ref_var(s->first_lane);
+}
+
 /* (id / stride) % extent: the digit's value. */
 static Ref digit_value(Bind *s, const Dim *d) {
   Ref r = place_id(s, d->hw);

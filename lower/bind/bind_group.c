@@ -156,7 +156,8 @@ static void emit_in_place(Bind *s, const GroupDot *g) {
   Ref sum = ref_sub(g->st->dsts[0].var, accumulator(g));
   for (int k = 0; k < g->reps_k; k++) emit_step(s, g, k, sum, begins && !k);
   s->b = outer;
-  if (!next_commits(g->st)) emit_wait(s, nest_int(g->st, NA_groups, 0));
+  if (nest_attr(g->st, NA_open)) nest_stmt(&s->b, NEST_MMA_COMMIT, 0, 0);
+  else if (!next_commits(g->st)) emit_wait(s, nest_int(g->st, NA_groups, 0));
 }
 
 /* Adds `count` steps of K from `first` on to the accumulators. */

@@ -242,10 +242,12 @@ static void sim_shuffle(Simulation *sim, const NestStmt *s) {
 }
 
 /* Boxes that were copied since the last such statement are a group; those of all slots but the one
- * that is filled, and the one that is read, may be open. */
+ * that is filled, and the one that is read, may be open.  A thread that waits before it copies has
+ * nothing to wait for: all warps are as far. */
 static void sim_mbarrier(Simulation *sim, const NestStmt *s) {
   int slots = s->mems[0].buffer->slots;
   sim->counts.issued += sim->weight;
+  if (s->code == NEST_MBAR_WAIT && s->guard.kind) return;
   bool boxes = !sim->ngroups || sim->copies > sim->groups[sim->ngroups - 1];
   if (sim->copies > 0 && boxes) commit(sim->groups, &sim->ngroups, sim->copies);
   if (s->code == NEST_MBAR_WAIT) wait(sim, sim->groups, &sim->ngroups, slots > 2 ? slots - 2 : 0);

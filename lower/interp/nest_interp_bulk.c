@@ -163,6 +163,7 @@ void nest_exec_mbar_arrive(Warp *w, const Inst *in) {
 }
 
 void nest_exec_mbar_wait(Warp *w, const Inst *in) {
+  if (!guard_lanes(w, in)) return;
   int64_t at = mbarrier_address(w, in, &in->mems[0], ANY_LANE, RACE_ATOMIC);
   Vec parity = operand_vec(w, &in->srcs[0], 0, 0);
   Mbarrier *m = at < 0 ? NULL : find_mbarrier(w, in, &in->mems[0], at);

@@ -43,11 +43,11 @@ X(RED,            NT, 0,  1,  1, 0, WRITE|ATOMIC,        "kind sem scope",      
 X(CP_ASYNC,       T,  0,  -1, 2, 0, READ|WRITE|ORDERED,  "bytes cache",               "shared (first) from global (second), 4, 8 or 16 bytes, done at CP_WAIT; zeros where src 0, an i1 that may be left out, is false") \
 X(CP_COMMIT,      T,  0,  0,  0, 0, ORDERED|ALWAYS,      "",                          "this thread's copies since the last one become a group") \
 X(CP_WAIT,        T,  0,  0,  0, 0, ORDERED|ALWAYS,      "groups",                    "until at most that many of this thread's groups are open") \
-X(MBAR_INIT,      NT, 0,  0,  1, 0, WRITE|ORDERED,       "count",                     "makes an mbarrier of 8 bytes in shared memory, each of whose phases ends after `count` arrivals and all bytes that they expect.  Level nest: this and the next three are executed by one thread of the program") \
+X(MBAR_INIT,      NT, 0,  0,  1, 0, WRITE|ORDERED,       "count",                     "makes an mbarrier of 8 bytes in shared memory, each of whose phases ends after `count` arrivals and all bytes that they expect.  Level nest: this, MBAR_EXPECT and BULK_COPY are executed by one thread of the program") \
 X(MBAR_EXPECT,    NT, 0,  0,  1, 0, READ|WRITE|ORDERED,  "tx",                        "expects `tx` more bytes of BULK_COPYs in the mbarrier's phase, and arrives") \
-X(MBAR_ARRIVE,    NT, 0,  0,  1, 0, READ|WRITE|ORDERED,  "",                          "arrives at the mbarrier") \
+X(MBAR_ARRIVE,    NT, 0,  0,  1, 0, READ|WRITE|ORDERED,  "",                          "arrives at the mbarrier; level nest: one thread of each warp does") \
 X(BULK_COPY,      NT, 0,  -1, 2, 0, READ|WRITE|ORDERED,  "map",                       "the box of tensor map `map` (a declaration) whose first element has the coordinates srcs (i32, innermost axis first) to shared memory (first), rows swizzled as in lower/target/wgmma_layout.h; zeros outside of the tensor.  It arrives with its bytes at the mbarrier (second), through the asynchronous proxy") \
-X(MBAR_WAIT,      NT, 0,  1,  1, 0, READ|ORDERED|ALWAYS, "",                          "until the mbarrier's phase of that parity (i32, 0 the first one's) has ended; every thread executes it, and sees what was copied") \
+X(MBAR_WAIT,      NT, 0,  1,  1, 0, READ|ORDERED,        "",                          "until the mbarrier's phase of that parity (i32, 0 the first one's) has ended; every thread executes it, and sees what was copied; with a guard, level nest, one thread of the program") \
 X(LDMATRIX,       T,  1,  0,  1, 0, READ|TOGETHER|VARIES, "n trans",                   "n (1 2 4) 8x8 matrices of 16-bit elements; lane 8*i+r gives row r of matrix i; each register pair holds a fragment") \
 /* -- threads together -- */ \
 X(SHFL,           T,  1,  1,  0, 0, TOGETHER,            "mode by same",              "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2.  `same`: all warps hold the same there") \
@@ -74,7 +74,7 @@ X(REDUCE,         N,  -1, -1, 0, 1, 0,                   "axis combine",        
 X(SCAN,           N,  -1, -1, 0, 1, 0,                   "axis reverse combine",      "as the tile op") \
 X(RELAYOUT,       N,  1,  1,  0, 0, 0,                   "",                          "the same tile in another layout, through registers and shuffles") \
 X(FLIP,           N,  1,  1,  0, 0, 0,                   "axis",                      "the same tile in reverse order along `axis`, in the same layout, through registers and shuffles: no warp digit spells the axis, and it has no padding") \
-X(DOT,            N,  1,  3,  2, 0, PRODUCT,             "atom precision groups turned max_imprecise", "dst = a*b + c (srcs a, b, c); a warpgroup's c may be `_`, zero.  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say the operand's address in shared memory, in the buffer's layout (else the mem is `[_]`).  Of a warpgroup's dot bit i of `turned` says that the buffer of mem i holds the operand's transpose.  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open, and adds the products of `max_imprecise` of k at most before it adds to dst") \
+X(DOT,            N,  1,  3,  2, 0, PRODUCT,             "atom precision groups open turned max_imprecise", "dst = a*b + c (srcs a, b, c); a warpgroup's c may be `_`, zero.  a and b are vars in the atom's layouts, or `_`, and then mems 0 and 1 say the operand's address in shared memory, in the buffer's layout (else the mem is `[_]`).  Of a warpgroup's dot bit i of `turned` says that the buffer of mem i holds the operand's transpose.  No atom: multiply-add.  A warpgroup's returns when at most `groups` (0) of its groups are open, or as soon as its own one is `open`, and adds the products of `max_imprecise` of k at most before it adds to dst") \
 X(COPY,           N,  0,  0,  0, 1, ORDERED,             "ring",                      "a NEST whose one LD from global and one ST to shared are asynchronous") \
 X(RING_COMMIT,    N,  0,  0,  0, 0, ORDERED,             "",                          "the COPYs since the last commit become a group") \
 X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",                    "until at most that many groups are in flight")
@@ -88,6 +88,6 @@ X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",              
   X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(ahead, bool) X(contig, int)                  \
   X(constancy, int) X(div, int) X(shape, str) X(digits, int)          \
   X(asm, str) X(constraints, str) X(pack, int) X(turned, int) \
-  X(max_imprecise, int) X(count, int) X(tx, int) X(map, str)
+  X(max_imprecise, int) X(open, bool) X(count, int) X(tx, int) X(map, str)
 
 #endif
