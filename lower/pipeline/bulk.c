@@ -71,19 +71,30 @@ static Ref mbarrier_offset(NestBuilder *b, NestVar *slot) {
   return v;
 }
 
-void bulk_start(BulkRing *r, NestBuilder *top, int slots) {
-  Nest *n = top->nest;
-  r->full = nest_buffer(n, "full", DT_I64, (int64_t)MBARRIER_BYTES * slots, MBARRIER_BYTES);
-  r->full->slots = slots;
-  r->phase = nest_var(n, "phase", DT_I32, DT_NONE, 1, true);
-  r->turn = nest_var(n, "turn", DT_I32, DT_NONE, 1, true);
+static NestBuffer *make_mbarriers(NestBuilder *top, const char *name, int slots, int count) {
+  int64_t bytes = (int64_t)MBARRIER_BYTES * slots;
+  BulkRing r = {.full = nest_buffer(top->nest, name, DT_I64, bytes, MBARRIER_BYTES)};
+  r.full->slots = slots;
   for (int i = 0; i < slots; i++) {
-    NestStmt *st = mbarrier(r, top, NEST_MBAR_INIT, ref_none(), (int64_t)MBARRIER_BYTES * i);
-    nest_set_int(n, st, NA_count, 1);
+    NestStmt *st = mbarrier(&r, top, NEST_MBAR_INIT, ref_none(), (int64_t)MBARRIER_BYTES * i);
+    nest_set_int(top->nest, st, NA_count, count);
   }
+  return r.full;
+}
+
+void bulk_start(BulkRing *rings, int count, NestBuilder *top, int slots) {
+  Nest *n = top->nest;
+  NestVar *phase = nest_var(n, "phase", DT_I32, DT_NONE, 1, true);
+  NestVar *turn = nest_var(n, "turn", DT_I32, DT_NONE, 1, true);
+  for (int i = 0; i < count; i++) {
+    rings[i].phase = phase;
+    rings[i].turn = turn;
+    rings[i].full = make_mbarriers(top, "full", slots, 1);
+  }
+  if (count > 1) rings[1].empty = make_mbarriers(top, "empty", slots, n->warps);
   nest_set_str(n, nest_stmt(top, NEST_FENCE, 0, 0), NA_kind, "proxy");
   nest_stmt(top, NEST_BAR, 0, 0);
-  nest_mov(top, ref_var(r->phase), ref_int(0), DT_I32);
+  nest_mov(top, ref_var(phase), ref_int(0), DT_I32);
 }
 
 void bulk_declare(BulkRing *r, Nest *n, BulkLoad *x) {
@@ -156,6 +167,18 @@ void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, Nes
 
 void bulk_wait(const BulkRing *r, NestBuilder *b, NestVar *slot) {
   mbarrier(r, b, NEST_MBAR_WAIT, mbarrier_offset(b, slot), 0)->srcs[0] = ref_var(r->phase);
+}
+
+void bulk_release(const BulkRing *r, NestBuilder *b, NestVar *slot) {
+  mbarrier(r, b, NEST_MBAR_ARRIVE, mbarrier_offset(b, slot), 0)->mems[0].buffer = r->empty;
+}
+
+void bulk_wait_empty(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *phase,
+                     NestVar *more) {
+  NestStmt *st = mbarrier(r, b, NEST_MBAR_WAIT, mbarrier_offset(b, slot), 0);
+  st->mems[0].buffer = r->empty;
+  st->srcs[0] = ref_var(phase);
+  st->guard = ref_var(more);
 }
 
 void bulk_next_phase(const BulkRing *r, NestBuilder *b, Ref wraps) {

@@ -26,14 +26,16 @@ bool bulk_load(BulkLoad *out, const Definitions *d, const NestStmt *loop, const 
                const NestStmt *store);
 
 typedef struct {
-  NestBuffer *full; /* mbarriers */
+  NestBuffer *full;  /* mbarriers */
+  NestBuffer *empty; /* ..., at which warps arrive that have read; NULL: the loop has a barrier */
   NestVar *phase;   /* parity of the slot that is read */
   NestVar *turn;    /* of the copy: the loop's iteration */
   int64_t bytes;    /* of all copies of a slot */
 } BulkRing;
 
-/* Makes the mbarriers of `slots` slots at the kernel's start. */
-void bulk_start(BulkRing *r, NestBuilder *top, int slots);
+/* Makes the mbarriers of `slots` slots of each ring at the kernel's start.  Rings are filled
+ * together, and share phase and turn; the second one's are `empty`, too. */
+void bulk_start(BulkRing *rings, int count, NestBuilder *top, int slots);
 void bulk_declare(BulkRing *r, Nest *n, BulkLoad *x);
 /* Says that the copies of slot `slot` come, if `more`. */
 void bulk_expect(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *more);
@@ -42,6 +44,11 @@ void bulk_expect(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *more
 void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, NestVar *slot,
                NestVar *more, NestVar *const *ahead);
 void bulk_wait(const BulkRing *r, NestBuilder *b, NestVar *slot);
+/* Each warp is done with what it reads of the ring in its `slot`th turn, ... */
+void bulk_release(const BulkRing *r, NestBuilder *b, NestVar *slot);
+/* ..., for which the thread waits that copies, if `more`. */
+void bulk_wait_empty(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *phase,
+                     NestVar *more);
 /* The phase changes where the slot that is read wraps around. */
 void bulk_next_phase(const BulkRing *r, NestBuilder *b, Ref wraps);
 

@@ -20,6 +20,9 @@
  * open.  Then all are done with the slot of iteration i-1, which a second barrier tells, and the
  * copies come after it.
  *
+ * Loops of two dots, the second of which takes what is made of the first one's result, are rotated
+ * (lower/pipeline/rotate.c).
+ *
  * Loads that are boxes of a tensor are bulk copies where the machine has them
  * (lower/pipeline/bulk.h): one thread starts them, and instead of for groups each thread waits for
  * the slot's phase. */
@@ -28,33 +31,10 @@
 
 #include "lower/lower.h"
 #include "lower/passes.h"
-#include "lower/pipeline/bulk.h"
+#include "lower/pipeline/pipe.h"
 #include "lower/pipeline/stage_load.h"
+#include "lower/schedule/schedule.h"
 #include "lower/target/atoms.h"
-
-typedef struct {
-  NestStmt *load, *store; /* NESTs: global to a variable, the variable to a buffer */
-  NestStmt *ld, *st;      /* their LD and ST; store and st are NULL until the pair is staged */
-  BulkLoad *bulk;         /* NULL: each thread copies */
-} Pair;
-
-typedef struct {
-  Unit *u;
-  Nest *n;
-  Arena *scratch;
-  NestStmt *loop;
-  VEC(Pair) pairs;
-  VEC(NestStmt *) slice; /* statements of the body that the copies' addresses need, in order */
-  bool *needed;          /* by var id */
-  NestVar **ahead;       /* by var id: the variable that runs ahead */
-  uint32_t nvars;        /* size of these two */
-  int depth;
-  NestStmt *dot;      /* the first that runs on into the next iteration; NULL: none does */
-  VEC(NestBuffer *) made; /* operands of it that the body computes and stores */
-  bool through_proxy; /* some dot reads through a descriptor what threads copied */
-  int nbulk;          /* pairs that are copied by boxes */
-  BulkRing ring;      /* of these */
-} Pipe;
 
 /* ======== loads that can become asynchronous copies ======== */
 
@@ -262,190 +242,6 @@ static bool pipe_defs_are_on_top(const Pipe *p) {
 
 /* ======== the loop whose copies run ahead ======== */
 
-static Ref ahead_ref(const Pipe *p, Ref r) {
-  if (r.kind == REF_VAR && r.var->id < p->nvars && p->ahead[r.var->id]) r.var = p->ahead[r.var->id];
-  return r;
-}
-
-static NestStmt *clone(const Pipe *p, NestBuilder *b, const NestStmt *st) {
-  NestStmt *c = nest_copy(b, st);
-  for (uint32_t i = 0; i < st->ndsts; i++) c->dsts[i] = ahead_ref(p, st->dsts[i]);
-  for (uint32_t i = 0; i < st->nsrcs; i++) c->srcs[i] = ahead_ref(p, st->srcs[i]);
-  for (uint32_t i = 0; i < st->nmems; i++) c->mems[i].base = ahead_ref(p, st->mems[i].base);
-  c->guard = ahead_ref(p, st->guard);
-  for (uint32_t r = 0; r < st->nregions; r++) {
-    NestBuilder in = {p->n, nest_block(p->n, c), NULL, st->span};
-    for (const NestStmt *x = st->regions[r]->first; x; x = x->next) clone(p, &in, x);
-  }
-  return c;
-}
-
-typedef struct {
-  NestVar *index;           /* the loop's index, ahead */
-  NestVar *slot_w, *slot_r; /* the slot to fill, the slot to read */
-  NestVar *in_range;
-} Ahead;
-
-static Ref make_op(NestBuilder *b, TileCode op, DType t, Ref dst, Ref x, Ref y) {
-  nest_op(b, op, t, dst, x, y, ref_none());
-  return dst;
-}
-
-static Ref new_scalar(Pipe *p, const char *name, DType t) {
-  return ref_var(nest_var(p->n, name, t, DT_NONE, 1, true));
-}
-
-static Ref ring_offset(Pipe *p, NestBuilder *b, NestVar *slot, const NestBuffer *buf) {
-  NestVar *v = nest_var(p->n, "at", DT_I32, DT_NONE, 1, true);
-  v->div = buf->bytes / p->depth;
-  v->div &= -v->div;
-  return make_op(b, TILE_MUL, DT_I32, ref_var(v), ref_var(slot), ref_int(buf->bytes / p->depth));
-}
-
-/* slot := (slot + 1) % depth; the result: does it begin again? */
-static Ref advance_slot(Pipe *p, NestBuilder *b, NestVar *slot) {
-  Ref next = make_op(b, TILE_ADD, DT_I32, new_scalar(p, NULL, DT_I32), ref_var(slot), ref_int(1));
-  Ref wrap = make_op(b, TILE_EQ, DT_I32, new_scalar(p, NULL, DT_I1), next, ref_int(p->depth));
-  nest_op(b, TILE_SELECT, DT_I32, ref_var(slot), wrap, ref_int(0), next);
-  return wrap;
-}
-
-/* A NEST of the pair's load becomes a COPY that stores where the pair's store did. */
-static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a) {
-  Ref at = ring_offset(p, b, a->slot_w, pair->st->mems[0].buffer);
-  NestStmt *c = clone(p, b, pair->load);
-  c->code = NEST_COPY;
-  c->attrs = NULL;
-  c->nattrs = 0;
-  NestStmt *ld = NULL;
-  for (NestStmt *st = c->regions[0]->first, *next; st; st = next) {
-    next = st->next;
-    if (st->code == NEST_MOV) nest_remove(st);
-    if (st->code == NEST_LD) ld = st;
-  }
-  NestBuilder in = {p->n, c->regions[0], ld, ld->span};
-  Ref inside = ref_var(nest_var(p->n, NULL, DT_I1, DT_NONE, 1, false));
-  if (ld->guard.kind) {
-    nest_op(&in, TILE_AND, DT_I1, inside, ld->guard, ref_var(a->in_range), ref_none());
-    ld->guard = inside;
-  } else {
-    ld->guard = ref_var(a->in_range);
-  }
-  NestVar *t = nest_var(p->n, NULL, ld->dsts[0].var->dtype, ld->dsts[0].var->elem, 1, false);
-  ld->dsts[0] = ref_var(t);
-  in.before = NULL;
-  NestStmt *st = clone(p, &in, pair->st);
-  /* the store's axes are those of its own nest: the same tile, so axis by axis the same */
-  for (int x = 0; x < pair->store->layout->rank; x++)
-    affine_rename(&st->mems[0].bytes, pair->store->axes[x], pair->load->axes[x]);
-  st->srcs[0] = ref_var(t);
-  st->mems[0].base = at;
-}
-
-static void boxes_ahead(Pipe *p, NestBuilder *b, const BulkLoad *x, const Ahead *a) {
-  Ref at = ring_offset(p, b, a->slot_w, x->buffer);
-  bulk_copy(&p->ring, b, x, at, a->slot_w, a->in_range, p->ahead);
-}
-
-/* Some pair is copied by all threads, in groups. */
-static bool has_groups(const Pipe *p) { return p->nbulk < (int)p->pairs.len; }
-
-static void issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
-  make_op(b, TILE_LT, p->loop->type, ref_var(a->in_range), ref_var(a->index), p->loop->srcs[1]);
-  size_t next = 0;
-  if (p->nbulk) bulk_expect(&p->ring, b, a->slot_w, a->in_range);
-  for (size_t i = 0; i < p->slice.len; i++) {
-    NestStmt *st = p->slice.data[i];
-    if (st->code == NEST_NEST) {
-      const Pair *pair = &p->pairs.data[next++];
-      if (pair->bulk) boxes_ahead(p, b, pair->bulk, a);
-      else copy_ahead(p, b, pair, a);
-      continue;
-    }
-    NestStmt *c = clone(p, b, st);
-    if (c->code == NEST_LD) c->guard = ref_var(a->in_range);
-  }
-  if (has_groups(p)) nest_stmt(b, NEST_RING_COMMIT, 0, 0);
-  Ref turn = ref_var(p->ring.turn);
-  if (p->nbulk) make_op(b, TILE_ADD, DT_I32, turn, turn, ref_int(1));
-  make_op(b, TILE_ADD, p->loop->type, ref_var(a->index), ref_var(a->index), p->loop->srcs[2]);
-  advance_slot(p, b, a->slot_w);
-}
-
-/* it is in another loop */
-static bool pipe_is_repeated(const NestStmt *st) {
-  for (st = st->parent->owner; st; st = st->parent->owner)
-    if (st->code == NEST_FOR || st->code == NEST_WHILE) return true;
-  return false;
-}
-
-static void fence_proxy(Pipe *p, NestBuilder *b) {
-  nest_set_str(p->n, nest_stmt(b, NEST_FENCE, 0, 0), NA_kind, "proxy");
-}
-
-/* The mbarriers, at the kernel's start; where the loop runs again, what threads wrote meanwhile to
- * the bytes of its slots comes before the copies. */
-static void start_ring(Pipe *p, NestBuilder *top, NestBuilder *b) {
-  bulk_start(&p->ring, top, p->depth);
-  for (size_t i = 0; i < p->pairs.len; i++)
-    if (p->pairs.data[i].bulk) bulk_declare(&p->ring, p->n, p->pairs.data[i].bulk);
-  nest_mov(b, ref_var(p->ring.turn), ref_int(0), DT_I32);
-  if (!pipe_is_repeated(p->loop)) return;
-  fence_proxy(p, b);
-  nest_stmt(b, NEST_BAR, 0, 0);
-}
-
-/* Makes the variables of the prefetching slice; they start with the values that their originals
- * have before the loop. */
-static Ahead make_ahead(Pipe *p, NestBuilder *b) {
-  Ahead a;
-  NestVar *ix = p->loop->dsts[0].var;
-  a.index = nest_var(p->n, ix->name, ix->dtype, DT_NONE, 1, true);
-  a.index->div = ix->div;
-  a.slot_w = nest_var(p->n, "fill", DT_I32, DT_NONE, 1, true);
-  a.slot_r = nest_var(p->n, "slot", DT_I32, DT_NONE, 1, true);
-  a.in_range = nest_var(p->n, "more", DT_I1, DT_NONE, 1, true);
-  nest_mov(b, ref_var(a.index), p->loop->srcs[0], a.index->dtype);
-  NestBuilder top = {p->n, p->n->body, p->n->body->first, p->loop->span};
-  if (p->nbulk) start_ring(p, &top, b);
-  nest_mov(b, ref_var(a.slot_w), p->nbulk ? ref_var(a.slot_r) : ref_int(0), a.slot_w->dtype);
-  nest_mov(p->nbulk ? &top : b, ref_var(a.slot_r), ref_int(0), a.slot_r->dtype);
-  p->ahead[ix->id] = a.index;
-  for (size_t i = 0; i < p->slice.len; i++) {
-    const NestStmt *st = p->slice.data[i];
-    if (st->code == NEST_NEST || p->ahead[st->dsts[0].var->id]) continue;
-    NestVar *v = st->dsts[0].var;
-    NestVar *t = nest_var(p->n, v->name, v->dtype, v->elem, 1, true);
-    t->div = v->div;
-    p->ahead[v->id] = t;
-  }
-  /* Carried ones: read in the body before they are set there, so they have a value now. */
-  for (size_t i = 0; i < p->slice.len; i++) {
-    const NestStmt *st = p->slice.data[i];
-    if (st->code != NEST_MOV || st->dsts[0].var == ix) continue;
-    NestVar *v = st->dsts[0].var;
-    nest_mov(b, ref_var(p->ahead[v->id]), ref_var(v), v->dtype);
-  }
-  return a;
-}
-
-static bool in_ring(const Pipe *p, const NestBuffer *b) {
-  for (size_t i = 0; b && i < p->pairs.len; i++)
-    if (p->pairs.data[i].st && p->pairs.data[i].st->mems[0].buffer == b) return true;
-  return false;
-}
-
-static void ring_wait(Pipe *p, NestBuilder *b, int groups) {
-  nest_set_int(p->n, nest_stmt(b, NEST_RING_WAIT, 0, 0), NA_groups, groups);
-}
-
-/* The address of a ring's buffer that a statement reads becomes that of the current slot. */
-static void read_slot(Pipe *p, const Ahead *a, NestBuilder *before, NestStmt *st) {
-  for (uint32_t i = 0; i < st->nmems; i++)
-    if (in_ring(p, st->mems[i].buffer))
-      st->mems[i].base = ring_offset(p, before, a->slot_r, st->mems[i].buffer);
-}
-
 static bool stores_to(const NestStmt *st, const NestBuffer *buffer) {
   const NestStmt *to = st->code == NEST_NEST ? st->regions[0]->last : NULL;
   return to && to->code == NEST_ST && to->mems[0].buffer == buffer && !to->mems[0].base.kind;
@@ -460,10 +256,10 @@ static void alternate(Pipe *p, NestBuilder *before, NestBuilder *tail) {
   nest_mov(before, ref_var(turn), ref_int(0), DT_I32);
   for (size_t i = 0; i < p->made.len; i++) {
     NestBuffer *buf = p->made.data[i];
-    Ref at = new_scalar(p, "at", DT_I32);
+    Ref at = pipe_scalar(p, "at", DT_I32);
     at.var->div = buf->bytes & -buf->bytes;
     NestBuilder head = {p->n, body, body->first, p->loop->span};
-    make_op(&head, TILE_MUL, DT_I32, at, ref_var(turn), ref_int(buf->bytes));
+    pipe_op(&head, TILE_MUL, DT_I32, at, ref_var(turn), ref_int(buf->bytes));
     for (NestStmt *st = body->first; st; st = st->next) {
       if (stores_to(st, buf)) st->regions[0]->last->mems[0].base = at;
       for (uint32_t k = 0; k < st->nmems; k++)
@@ -474,7 +270,7 @@ static void alternate(Pipe *p, NestBuilder *before, NestBuilder *tail) {
   }
   NestBuilder stored = {p->n, body, p->dot, p->dot->span};
   nest_stmt(&stored, NEST_BAR, 0, 0);
-  make_op(tail, TILE_SUB, DT_I32, ref_var(turn), ref_int(1), ref_var(turn));
+  pipe_op(tail, TILE_SUB, DT_I32, ref_var(turn), ref_int(1), ref_var(turn));
 }
 
 /* Readers of rings read the current slot: dots, and nests that load fragments element by element.
@@ -482,12 +278,12 @@ static void alternate(Pipe *p, NestBuilder *before, NestBuilder *tail) {
 static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     NestBuilder before = {p->n, b, st, st->span};
-    if (st->code == NEST_DOT) read_slot(p, a, &before, st);
+    if (st->code == NEST_DOT) pipe_read_slot(p, a->slot_r, &before, st);
     for (uint32_t r = 0; r < st->nregions && st->code != NEST_NEST; r++)
       redirect_reads(p, a, st->regions[r]);
     if (st->code != NEST_NEST) continue;
     for (NestStmt *x = st->regions[0]->first; x; x = x->next)
-      if (x->code == NEST_LD) read_slot(p, a, &before, x);
+      if (x->code == NEST_LD) pipe_read_slot(p, a->slot_r, &before, x);
   }
 }
 
@@ -500,14 +296,26 @@ static void remove_fence(const NestStmt *store) {
 /* Before the slot is read.  The barrier shows what other threads copied and, unless a dot runs on,
  * that all are done with the slot before it. */
 static void wait_for_slot(Pipe *p, const Ahead *a, NestBuilder *b) {
-  if (has_groups(p)) ring_wait(p, b, p->depth - 2);
-  if (has_groups(p) && p->through_proxy) fence_proxy(p, b);
-  if (p->nbulk) bulk_wait(&p->ring, b, a->slot_r);
-  if (has_groups(p) || !p->dot) nest_stmt(b, NEST_BAR, 0, 0);
+  if (pipe_has_groups(p)) pipe_ring_wait(p, b, p->depth - 2);
+  if (pipe_has_groups(p) && p->through_proxy) pipe_fence_proxy(p, b);
+  if (p->nbulk) bulk_wait(&p->ring[0], b, a->slot_r);
+  if (pipe_has_groups(p) || !p->dot) nest_stmt(b, NEST_BAR, 0, 0);
+}
+
+static void pipe_body(Pipe *p, const Ahead *a, NestBuilder *before) {
+  NestBlock *body = p->loop->regions[0];
+  redirect_reads(p, a, body);
+  NestBuilder head = {p->n, body, body->first, p->loop->span};
+  wait_for_slot(p, a, &head);
+  NestBuilder tail = {p->n, body, NULL, p->loop->span};
+  if (p->dot) nest_stmt(&tail, NEST_BAR, 0, 0);
+  pipe_issue_copies(p, p->dot ? &tail : &head, a);
+  Ref wraps = pipe_advance_slot(p, &tail, a->slot_r);
+  alternate(p, before, &tail);
+  if (p->nbulk) bulk_next_phase(&p->ring[0], &tail, wraps);
 }
 
 static void pipe_transform(Pipe *p) {
-  NestBlock *body = p->loop->regions[0];
   NestBuilder before = {p->n, p->loop->parent, p->loop, p->loop->span};
   for (size_t i = 0; i < p->pairs.len; i++) {
     Pair *pair = &p->pairs.data[i];
@@ -517,31 +325,22 @@ static void pipe_transform(Pipe *p) {
     buf->bytes *= p->depth;
     buf->slots = p->depth;
   }
-  Ahead a = make_ahead(p, &before);
-  for (int i = 0; i + 1 < p->depth; i++) issue_copies(p, &before, &a);
-  redirect_reads(p, &a, body);
-  NestStmt *first = body->first;
-  NestBuilder head = {p->n, body, first, p->loop->span};
-  wait_for_slot(p, &a, &head);
-  NestBuilder tail = {p->n, body, NULL, p->loop->span};
-  if (p->dot) nest_stmt(&tail, NEST_BAR, 0, 0);
-  issue_copies(p, p->dot ? &tail : &head, &a);
-  Ref wraps = advance_slot(p, &tail, a.slot_r);
-  alternate(p, &before, &tail);
-  if (p->nbulk) bulk_next_phase(&p->ring, &tail, wraps);
+  Ahead a = pipe_make_ahead(p, &before);
+  for (int i = 0; i + 1 < p->depth; i++) pipe_issue_copies(p, &before, &a);
+  if (p->rotation.first) rotation_body(p, &a, &before);
+  else pipe_body(p, &a, &before);
   for (size_t i = 0; i < p->pairs.len; i++) {
     remove_fence(p->pairs.data[i].store);
     nest_remove(p->pairs.data[i].load);
     nest_remove(p->pairs.data[i].store);
   }
   NestBuilder after = {p->n, p->loop->parent, p->loop->next, p->loop->span};
-  if (p->dot) {
-    for (NestStmt *st = p->dot; st; st = st->next)
-      if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_groups, 1);
+  for (NestStmt *st = p->dot; st; st = st->next)
+    if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_groups, 1);
+  if (p->dot || p->rotation.first)
     nest_set_int(p->n, nest_stmt(&after, NEST_MMA_WAIT, 0, 0), NA_groups, 0);
-  }
-  if (!has_groups(p)) return;
-  ring_wait(p, &after, 0);
+  if (!pipe_has_groups(p)) return;
+  pipe_ring_wait(p, &after, 0);
   if (pipe_is_repeated(p->loop)) nest_stmt(&after, NEST_BAR, 0, 0); /* the slots are filled again */
 }
 
@@ -566,11 +365,20 @@ typedef struct {
   bool combines; /* a reduction inside: bind may give it a buffer */
 } Uses;
 
+/* A reduction or scan of elements of several warps goes through shared memory. */
+static bool combines_warps(const NestStmt *st) {
+  if (st->code != NEST_REDUCE && st->code != NEST_SCAN) return false;
+  const Layout *l = st->srcs[0].var->layout;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].hw == HW_WARP && l->d[i].axis == nest_int(st, NA_axis, 0)) return true;
+  return false;
+}
+
 static void note_uses_of_block(Uses *u, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     bool loop = st == u->p->loop;
     if (loop) u->now = INSIDE;
-    if (u->now == INSIDE) u->combines |= st->code == NEST_REDUCE || st->code == NEST_SCAN;
+    if (u->now == INSIDE) u->combines |= combines_warps(st);
     for (uint32_t i = 0; i < st->nmems; i++)
       if (st->mems[i].buffer) u->where[st->mems[i].buffer->id] |= u->now;
     for (uint32_t r = 0; r < st->nregions; r++) note_uses_of_block(u, st->regions[r]);
@@ -587,7 +395,7 @@ static int64_t other_bytes(const Pipe *p) {
   for (uint32_t i = 0; i < p->n->nbuffers; i++) {
     bool alive = u.where[i] & INSIDE || u.where[i] == (BEFORE | AFTER) ||
                  (u.where[i] && pipe_is_repeated(p->loop));
-    if (alive && !in_ring(p, p->n->buffers[i])) sum += p->n->buffers[i]->bytes;
+    if (alive && !pipe_in_ring(p, p->n->buffers[i])) sum += p->n->buffers[i]->bytes;
   }
   if (u.combines) sum += COMBINE_BYTES;
   return sum < most ? sum : most;
@@ -627,7 +435,7 @@ static int count_uses(const NestBlock *b, const NestBuffer *buffer) {
 /* Does the dot read the buffer, which the body stores before and nothing else uses? */
 static bool is_made_for(const Pipe *p, const NestStmt *dot, const NestBuffer *buffer) {
   int uses = 1;
-  if (!buffer || in_ring(p, buffer)) return false;
+  if (!buffer || pipe_in_ring(p, buffer)) return false;
   const NestStmt *st = p->loop->regions[0]->first;
   for (; st && st != dot; st = st->next) uses += stores_to(st, buffer);
   return uses > 1 && uses == count_uses(p->n->body, buffer);
@@ -638,7 +446,8 @@ static bool is_made_for(const Pipe *p, const NestStmt *dot, const NestBuffer *bu
 static bool is_lone_dot(const Pipe *p, const NestStmt *dot) {
   if (!is_group_dot(dot) || nest_attr(dot, NA_max_imprecise)) return false;
   for (int i = 0; i < 2; i++)
-    if (!in_ring(p, dot->mems[i].buffer) && !is_made_for(p, dot, dot->mems[i].buffer)) return false;
+    if (!pipe_in_ring(p, dot->mems[i].buffer) && !is_made_for(p, dot, dot->mems[i].buffer))
+      return false;
   for (const NestStmt *st = p->loop->regions[0]->first; st; st = st->next)
     if (st->code != NEST_DOT && !is_pair(p, st) && stmt_touches(st, dot->dsts[0].var)) return false;
   return true;
@@ -675,23 +484,31 @@ static bool reads_by_proxy(const Pipe *p, const NestBlock *b) {
   return false;
 }
 
+static void forget_bulk(Pipe *p) {
+  p->nbulk = 0;
+  for (size_t i = 0; i < p->pairs.len; i++) p->pairs.data[i].bulk = NULL;
+}
+
 /* Are all rings read at once: by products alone, or by the one product of the loop?  Where threads
- * need an operand later than another, boxes gain nothing (bench/history.md). */
+ * need an operand later than another, boxes gain nothing (bench/history.md) but in rotated loops. */
 static bool reads_rings_at_once(const Pipe *p) {
   const NestBlock *body = p->loop->regions[0];
   if (find_lone_dots(p)) return true;
   if (count_dots(body) != 1) return false;
   const NestStmt *st = body->first;
   while (st->code != NEST_DOT) st = st->next;
-  return is_group_dot(st) && in_ring(p, st->mems[0].buffer) && in_ring(p, st->mems[1].buffer);
+  return is_group_dot(st) && pipe_in_ring(p, st->mems[0].buffer) &&
+         pipe_in_ring(p, st->mems[1].buffer);
 }
 
 /* Pairs whose copies are boxes.  They are not in the order of the text with other accesses, which a
  * kernel for overlapping arguments is. */
 static void find_bulk(Pipe *p) {
   const Options *o = &p->n->options;
+  forget_bulk(p);
   if (o->no_tensor_maps || o->alias == NEREID_ALIAS_ORDERED) return;
-  if (!machine_has(p->u->machine, HAS_ASYNC_PROXY) || !reads_rings_at_once(p)) return;
+  if (!machine_has(p->u->machine, HAS_ASYNC_PROXY)) return;
+  if (!p->rotation.first && !reads_rings_at_once(p)) return;
   Definitions d;
   definitions_find(&d, p->scratch, p->n);
   for (size_t i = 0; i < p->pairs.len; i++) {
@@ -704,24 +521,53 @@ static void find_bulk(Pipe *p) {
   }
 }
 
-/* Keeps the pairs that boxes or threads can copy. */
-static void drop_narrow(Pipe *p) {
-  size_t n = 0;
-  for (size_t i = 0; i < p->pairs.len; i++) {
+/* Fewer stages than are asked for where shared memory would not hold them. */
+static void find_depth(Pipe *p) {
+  int64_t others = other_bytes(p);
+  p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
+  while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
+}
+
+static int64_t shared_bytes(const Pipe *p, int depth) {
+  return pair_bytes(p) * depth + other_bytes(p);
+}
+
+/* Rotated, or with boxes, or neither.  A rotated loop has a slot more than two if that takes
+ * nothing from anybody. */
+static void find_form(Pipe *p) {
+  find_depth(p);
+  int depth = p->depth;
+  int64_t before = shared_bytes(p, depth);
+  if (depth == ROTATION_DEPTH - 1) p->depth++;
+  int64_t rotated = shared_bytes(p, p->depth);
+  p->rotation = (Rotation){0};
+  if (rotated <= p->u->machine->shared) rotation_find(p);
+  find_bulk(p);
+  if (p->rotation.first && rotation_fits(p, before, rotated)) return;
+  p->rotation = (Rotation){0};
+  p->depth = depth;
+  find_bulk(p);
+}
+
+/* Keeps the pairs that boxes or threads can copy; were there others? */
+static bool drop_narrow(Pipe *p) {
+  size_t n = 0, all = p->pairs.len;
+  for (size_t i = 0; i < all; i++) {
     const Pair x = p->pairs.data[i];
     if (x.bulk || is_wide(x.ld)) p->pairs.data[n++] = x;
   }
   p->pairs.len = n;
+  return n < all;
 }
 
 static void find_pairs(Pipe *p, bool stages) {
-  p->nbulk = 0;
   pipe_find_pairs(p, stages);
-  find_bulk(p);
-  drop_narrow(p);
-  if (!p->nbulk || reads_rings_at_once(p)) return;
-  p->nbulk = 0; /* nothing copies the other operand ahead */
-  for (size_t i = 0; i < p->pairs.len; i++) p->pairs.data[i].bulk = NULL;
+  find_form(p);
+  bool narrow = drop_narrow(p);
+  if (p->rotation.first ? !narrow : !p->nbulk || reads_rings_at_once(p)) return;
+  /* nothing copies the other operand ahead */
+  p->rotation = (Rotation){0};
+  forget_bulk(p);
   drop_narrow(p);
 }
 
@@ -729,20 +575,21 @@ static void find_pairs(Pipe *p, bool stages) {
 static bool find_copies(Pipe *p, bool stages) {
   memset(p->needed, 0, p->nvars * sizeof *p->needed);
   find_pairs(p, stages);
+  p->nrings = !p->nbulk ? 0 : p->rotation.first ? 2 : 1;
   return p->pairs.len && pipe_collect_slice(p) && pipe_defs_are_on_top(p);
 }
 
 /* Dots run on if three stages are left, and room for what the body makes for them once more. */
-static void find_dots_that_run_on(Pipe *p, int64_t others) {
+static void find_dots_that_run_on(Pipe *p) {
   enum { LEAST = 3 };
-  int64_t more = 0;
+  int64_t more = other_bytes(p);
   NestStmt *first = find_lone_dots(p);
   for (NestStmt *st = first; st; st = st->next)
     for (uint32_t i = 0; st->code == NEST_DOT && i < 2; i++)
-      if (!in_ring(p, st->mems[i].buffer)) vec_push(p->scratch, &p->made, st->mems[i].buffer);
+      if (!pipe_in_ring(p, st->mems[i].buffer)) vec_push(p->scratch, &p->made, st->mems[i].buffer);
   for (size_t i = 0; i < p->made.len; i++) more += p->made.data[i]->bytes;
   int depth = p->depth;
-  while (depth >= LEAST && pair_bytes(p) * depth + others + more > p->u->machine->shared) depth--;
+  while (depth >= LEAST && pair_bytes(p) * depth + more > p->u->machine->shared) depth--;
   if (depth < LEAST) {
     p->made.len = 0;
     return;
@@ -751,15 +598,12 @@ static void find_dots_that_run_on(Pipe *p, int64_t others) {
   p->dot = first;
 }
 
-/* Fewer stages than are asked for where shared memory would not hold them. */
 static bool plan_copies(Pipe *p, bool stages) {
-  p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
   if (!find_copies(p, stages)) return false;
-  int64_t others = other_bytes(p);
-  while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
+  if (!p->rotation.first) find_depth(p);
   if (p->depth < 2) return false;
   p->through_proxy = reads_by_proxy(p, p->loop->regions[0]);
-  find_dots_that_run_on(p, others);
+  if (!p->rotation.first) find_dots_that_run_on(p);
   return true;
 }
 

@@ -17,6 +17,7 @@ NEEDLESS = {
     ("attention", "bar @17"): "before a loop's first copies: the loop before it may have run",
     ("attention", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
     ("products", 'fence {kind "proxy"} @9'): "of stores to a ring's bytes before its copies",
+    ("attend", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
     ("gated", 'fence {kind "mma"} @13'): "of the second product, before whose registers are touched",
 }
@@ -113,6 +114,9 @@ CASES = dict([
     case(OURS, "unpacked", 1, "M=128 N=64 BLOCK_K=32", a_ptr="randn:bf16[128,192]:1",
          q_ptr="randint:i8[192,64]:-128:128:2", s_ptr="randn:bf16[6,64]:3",
          out_ptr="empty:f32[128,64]", K=192),
+    case(OURS, "attend", 1, "D=64 BLOCK=128", q_ptr="randn:bf16[1,64,64]:1",
+         k_ptr="randn:bf16[1,896,64]:2", v_ptr="randn:bf16[1,896,64]:3",
+         out_ptr="empty:f32[1,64,64]", keys=896), # the last turn is in slot 0
     case(OURS, "pick", 1, "N=256", x_ptr="rand:f32[256]", at_ptr="randint:i32[256]:0:256:3",
          out_ptr="empty:f32[256]"),
     case(OURS, "swap_halves", 1, "N=512", x_ptr="rand:f32[512]"),

@@ -132,3 +132,26 @@ def far_limit(a_ptr, b_ptr, c_ptr, n, FIRST: tl.constexpr, END: tl.constexpr, ST
         b = tl.load(b_ptr + (k + inner)[:, None] * n + cols[None, :])
         sums += tl.dot(a, b)
     tl.store(c_ptr + rows[:, None] * n + cols[None, :], sums)
+
+
+@triton.jit
+def attend(q_ptr, k_ptr, v_ptr, out_ptr, keys, D: tl.constexpr, BLOCK: tl.constexpr):
+    """A program is a head; `keys` are whole blocks."""
+    m, d, n = tl.arange(0, 64), tl.arange(0, D), tl.arange(0, BLOCK)
+    head = tl.program_id(0)
+    q = tl.load(q_ptr + head * 64 * D + m[:, None] * D + d[None, :])
+    most = tl.full((64,), -float("inf"), tl.float32)
+    total = tl.zeros((64,), tl.float32)
+    acc = tl.zeros((64, D), tl.float32)
+    for start in range(0, keys, BLOCK):
+        at = (head * keys + start + n) * D
+        k = tl.load(k_ptr + at[None, :] + d[:, None])
+        v = tl.load(v_ptr + at[:, None] + d[None, :])
+        scores = tl.dot(q, k)
+        more = tl.maximum(most, tl.max(scores, 1))
+        p = tl.exp2(scores - more[:, None])
+        older = tl.exp2(most - more)
+        total = total * older + tl.sum(p, 1)
+        acc = tl.dot(p.to(v.dtype), v, acc * older[:, None])
+        most = more
+    tl.store(out_ptr + head * 64 * D + m[:, None] * D + d[None, :], acc / total[:, None])

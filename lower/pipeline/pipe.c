@@ -1,0 +1,184 @@
+/* Copies that run ahead of their loop, and what waits for them. */
+#include "lower/pipeline/pipe.h"
+
+#include <string.h>
+
+static Ref ahead_ref(const Pipe *p, Ref r) {
+  if (r.kind == REF_VAR && r.var->id < p->nvars && p->ahead[r.var->id]) r.var = p->ahead[r.var->id];
+  return r;
+}
+
+static NestStmt *clone(const Pipe *p, NestBuilder *b, const NestStmt *st) {
+  NestStmt *c = nest_copy(b, st);
+  for (uint32_t i = 0; i < st->ndsts; i++) c->dsts[i] = ahead_ref(p, st->dsts[i]);
+  for (uint32_t i = 0; i < st->nsrcs; i++) c->srcs[i] = ahead_ref(p, st->srcs[i]);
+  for (uint32_t i = 0; i < st->nmems; i++) c->mems[i].base = ahead_ref(p, st->mems[i].base);
+  c->guard = ahead_ref(p, st->guard);
+  for (uint32_t r = 0; r < st->nregions; r++) {
+    NestBuilder in = {p->n, nest_block(p->n, c), NULL, st->span};
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next) clone(p, &in, x);
+  }
+  return c;
+}
+
+Ref pipe_op(NestBuilder *b, TileCode op, DType t, Ref dst, Ref x, Ref y) {
+  nest_op(b, op, t, dst, x, y, ref_none());
+  return dst;
+}
+
+Ref pipe_scalar(Pipe *p, const char *name, DType t) {
+  return ref_var(nest_var(p->n, name, t, DT_NONE, 1, true));
+}
+
+static Ref ring_offset(Pipe *p, NestBuilder *b, NestVar *slot, const NestBuffer *buf) {
+  NestVar *v = nest_var(p->n, "at", DT_I32, DT_NONE, 1, true);
+  v->div = buf->bytes / p->depth;
+  v->div &= -v->div;
+  return pipe_op(b, TILE_MUL, DT_I32, ref_var(v), ref_var(slot), ref_int(buf->bytes / p->depth));
+}
+
+Ref pipe_advance_slot(Pipe *p, NestBuilder *b, NestVar *slot) {
+  Ref next = pipe_op(b, TILE_ADD, DT_I32, pipe_scalar(p, NULL, DT_I32), ref_var(slot), ref_int(1));
+  Ref wrap = pipe_op(b, TILE_EQ, DT_I32, pipe_scalar(p, NULL, DT_I1), next, ref_int(p->depth));
+  nest_op(b, TILE_SELECT, DT_I32, ref_var(slot), wrap, ref_int(0), next);
+  return wrap;
+}
+
+/* A NEST of the pair's load becomes a COPY that stores where the pair's store did. */
+static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a) {
+  Ref at = ring_offset(p, b, a->slot_w, pair->st->mems[0].buffer);
+  NestStmt *c = clone(p, b, pair->load);
+  c->code = NEST_COPY;
+  c->attrs = NULL;
+  c->nattrs = 0;
+  NestStmt *ld = NULL;
+  for (NestStmt *st = c->regions[0]->first, *next; st; st = next) {
+    next = st->next;
+    if (st->code == NEST_MOV) nest_remove(st);
+    if (st->code == NEST_LD) ld = st;
+  }
+  NestBuilder in = {p->n, c->regions[0], ld, ld->span};
+  Ref inside = ref_var(nest_var(p->n, NULL, DT_I1, DT_NONE, 1, false));
+  if (ld->guard.kind) {
+    nest_op(&in, TILE_AND, DT_I1, inside, ld->guard, ref_var(a->in_range), ref_none());
+    ld->guard = inside;
+  } else {
+    ld->guard = ref_var(a->in_range);
+  }
+  NestVar *t = nest_var(p->n, NULL, ld->dsts[0].var->dtype, ld->dsts[0].var->elem, 1, false);
+  ld->dsts[0] = ref_var(t);
+  in.before = NULL;
+  NestStmt *st = clone(p, &in, pair->st);
+  /* the store's axes are those of its own nest: the same tile, so axis by axis the same */
+  for (int x = 0; x < pair->store->layout->rank; x++)
+    affine_rename(&st->mems[0].bytes, pair->store->axes[x], pair->load->axes[x]);
+  st->srcs[0] = ref_var(t);
+  st->mems[0].base = at;
+}
+
+static BulkRing *ring_of(Pipe *p, const NestBuffer *b) {
+  bool second = p->nrings > 1 && p->rotation.second->mems[1].buffer == b;
+  return &p->ring[second];
+}
+
+static void boxes_ahead(Pipe *p, NestBuilder *b, const BulkLoad *x, const Ahead *a) {
+  Ref at = ring_offset(p, b, a->slot_w, x->buffer);
+  bulk_copy(ring_of(p, x->buffer), b, x, at, a->slot_w, a->in_range, p->ahead);
+}
+
+bool pipe_has_groups(const Pipe *p) { return p->nbulk < (int)p->pairs.len; }
+
+void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
+  pipe_op(b, TILE_LT, p->loop->type, ref_var(a->in_range), ref_var(a->index), p->loop->srcs[1]);
+  size_t next = 0;
+  if (a->freed) bulk_wait_empty(&p->ring[1], b, a->freed, a->freed_phase, a->in_range);
+  for (int i = 0; i < p->nrings; i++) bulk_expect(&p->ring[i], b, a->slot_w, a->in_range);
+  for (size_t i = 0; i < p->slice.len; i++) {
+    NestStmt *st = p->slice.data[i];
+    if (st->code == NEST_NEST) {
+      const Pair *pair = &p->pairs.data[next++];
+      if (pair->bulk) boxes_ahead(p, b, pair->bulk, a);
+      else copy_ahead(p, b, pair, a);
+      continue;
+    }
+    NestStmt *c = clone(p, b, st);
+    if (c->code == NEST_LD) c->guard = ref_var(a->in_range);
+  }
+  if (pipe_has_groups(p)) nest_stmt(b, NEST_RING_COMMIT, 0, 0);
+  Ref turn = ref_var(p->ring[0].turn);
+  if (p->nbulk) pipe_op(b, TILE_ADD, DT_I32, turn, turn, ref_int(1));
+  pipe_op(b, TILE_ADD, p->loop->type, ref_var(a->index), ref_var(a->index), p->loop->srcs[2]);
+  pipe_advance_slot(p, b, a->slot_w);
+}
+
+bool pipe_is_repeated(const NestStmt *st) {
+  for (st = st->parent->owner; st; st = st->parent->owner)
+    if (st->code == NEST_FOR || st->code == NEST_WHILE) return true;
+  return false;
+}
+
+void pipe_fence_proxy(Pipe *p, NestBuilder *b) {
+  nest_set_str(p->n, nest_stmt(b, NEST_FENCE, 0, 0), NA_kind, "proxy");
+}
+
+/* The mbarriers, at the kernel's start; where the loop runs again, what threads wrote meanwhile to
+ * the bytes of its slots comes before the copies. */
+static void start_ring(Pipe *p, NestBuilder *top, NestBuilder *b) {
+  bulk_start(p->ring, p->nrings, top, p->depth);
+  for (size_t i = 0; i < p->pairs.len; i++) {
+    BulkLoad *x = p->pairs.data[i].bulk;
+    if (x) bulk_declare(ring_of(p, x->buffer), p->n, x);
+  }
+  nest_mov(b, ref_var(p->ring[0].turn), ref_int(0), DT_I32);
+  if (!pipe_is_repeated(p->loop)) return;
+  pipe_fence_proxy(p, b);
+  nest_stmt(b, NEST_BAR, 0, 0);
+}
+
+Ahead pipe_make_ahead(Pipe *p, NestBuilder *b) {
+  Ahead a = {0};
+  NestVar *ix = p->loop->dsts[0].var;
+  a.index = nest_var(p->n, ix->name, ix->dtype, DT_NONE, 1, true);
+  a.index->div = ix->div;
+  a.slot_w = nest_var(p->n, "fill", DT_I32, DT_NONE, 1, true);
+  a.slot_r = nest_var(p->n, "slot", DT_I32, DT_NONE, 1, true);
+  a.in_range = nest_var(p->n, "more", DT_I1, DT_NONE, 1, true);
+  nest_mov(b, ref_var(a.index), p->loop->srcs[0], a.index->dtype);
+  NestBuilder top = {p->n, p->n->body, p->n->body->first, p->loop->span};
+  if (p->nbulk) start_ring(p, &top, b);
+  nest_mov(b, ref_var(a.slot_w), p->nbulk ? ref_var(a.slot_r) : ref_int(0), a.slot_w->dtype);
+  nest_mov(p->nbulk ? &top : b, ref_var(a.slot_r), ref_int(0), a.slot_r->dtype);
+  p->ahead[ix->id] = a.index;
+  for (size_t i = 0; i < p->slice.len; i++) {
+    const NestStmt *st = p->slice.data[i];
+    if (st->code == NEST_NEST || p->ahead[st->dsts[0].var->id]) continue;
+    NestVar *v = st->dsts[0].var;
+    NestVar *t = nest_var(p->n, v->name, v->dtype, v->elem, 1, true);
+    t->div = v->div;
+    p->ahead[v->id] = t;
+  }
+  /* Carried ones: read in the body before they are set there, so they have a value now. */
+  for (size_t i = 0; i < p->slice.len; i++) {
+    const NestStmt *st = p->slice.data[i];
+    if (st->code != NEST_MOV || st->dsts[0].var == ix) continue;
+    NestVar *v = st->dsts[0].var;
+    nest_mov(b, ref_var(p->ahead[v->id]), ref_var(v), v->dtype);
+  }
+  return a;
+}
+
+bool pipe_in_ring(const Pipe *p, const NestBuffer *b) {
+  for (size_t i = 0; b && i < p->pairs.len; i++)
+    if (p->pairs.data[i].st && p->pairs.data[i].st->mems[0].buffer == b) return true;
+  return false;
+}
+
+void pipe_ring_wait(Pipe *p, NestBuilder *b, int groups) {
+  nest_set_int(p->n, nest_stmt(b, NEST_RING_WAIT, 0, 0), NA_groups, groups);
+}
+
+void pipe_read_slot(Pipe *p, NestVar *slot, NestBuilder *before, NestStmt *st) {
+  for (uint32_t i = 0; i < st->nmems; i++)
+    if (pipe_in_ring(p, st->mems[i].buffer))
+      st->mems[i].base = ring_offset(p, before, slot, st->mems[i].buffer);
+}

@@ -1,0 +1,82 @@
+/* A loop whose copies run ahead, as pass pipeline makes it. */
+#ifndef NEREID_LOWER_PIPELINE_PIPE_H
+#define NEREID_LOWER_PIPELINE_PIPE_H
+
+#include "lower/pipeline/bulk.h"
+
+/* A load from global memory, and the store of the loaded tile to shared memory. */
+typedef struct {
+  NestStmt *load, *store; /* NESTs: global to a variable, the variable to a buffer */
+  NestStmt *ld, *st;      /* their LD and ST; store and st are NULL until the pair is staged */
+  BulkLoad *bulk;         /* NULL: each thread copies */
+} Pair;
+
+/* Two products, the second of which takes what is made of the first one's result, as in attention;
+ * NULL: the loop isn't rotated. */
+typedef struct {
+  NestStmt *first;  /* iteration i+1's starts in iteration i */
+  NestStmt *second; /* still runs in the next iteration */
+  NestStmt *needs;  /* the body's first statement that touches what that one reads or adds to */
+  NestStmt *place;  /* the first that touches its sum: the first product goes before it */
+} Rotation;
+
+typedef struct {
+  Unit *u;
+  Nest *n;
+  Arena *scratch;
+  NestStmt *loop;
+  VEC(Pair) pairs;
+  VEC(NestStmt *) slice; /* statements of the body that the copies' addresses need, in order */
+  bool *needed;          /* by var id */
+  NestVar **ahead;       /* by var id: the variable that runs ahead */
+  uint32_t nvars;        /* size of these two */
+  int depth;
+  NestStmt *dot;      /* the first that runs on into the next iteration; NULL: none does */
+  Rotation rotation;
+  VEC(NestBuffer *) made; /* operands of it that the body computes and stores */
+  bool through_proxy; /* some dot reads through a descriptor what threads copied */
+  int nbulk;          /* pairs that are copied by boxes */
+  int nrings;         /* 2: the second one has what the rotation's second dot reads */
+  BulkRing ring[2];   /* of these */
+} Pipe;
+
+typedef struct {
+  NestVar *index;           /* the loop's index, ahead */
+  NestVar *slot_w, *slot_r; /* the slot to fill, the slot to read */
+  NestVar *in_range;
+  NestVar *freed, *freed_phase; /* the turn in which warps free the slot to fill; or NULL */
+} Ahead;
+
+/* Some pair is copied by all threads, in groups. */
+bool pipe_has_groups(const Pipe *p);
+bool pipe_in_ring(const Pipe *p, const NestBuffer *b);
+/* It is in another loop. */
+bool pipe_is_repeated(const NestStmt *loop);
+
+/* Makes the variables of the slice that runs ahead; they start with the values that their originals
+ * have before the loop. */
+Ahead pipe_make_ahead(Pipe *p, NestBuilder *b);
+/* The copies of an iteration, if there is such a one. */
+void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a);
+void pipe_ring_wait(Pipe *p, NestBuilder *b, int groups);
+void pipe_fence_proxy(Pipe *p, NestBuilder *b);
+/* slot := (slot + 1) % depth; the result: does it begin again? */
+Ref pipe_advance_slot(Pipe *p, NestBuilder *b, NestVar *slot);
+/* The address of a ring's buffer that a statement reads becomes that of the slot. */
+void pipe_read_slot(Pipe *p, NestVar *slot, NestBuilder *before, NestStmt *st);
+Ref pipe_scalar(Pipe *p, const char *name, DType t);
+Ref pipe_op(NestBuilder *b, TileCode op, DType t, Ref dst, Ref x, Ref y);
+
+/* ---- rotated loops (rotate.c) ---- */
+
+/* The second product's slot is read while the next but one is filled. */
+enum { ROTATION_DEPTH = 3 };
+/* Sets p->rotation. */
+void rotation_find(Pipe *p);
+/* Do registers and shared memory, so many bytes a program, hold what a rotated loop needs, for as
+ * many programs a multiprocessor as before? */
+bool rotation_fits(const Pipe *p, int64_t shared_before, int64_t shared);
+/* The body, and what goes `before` the loop, after the first copies. */
+void rotation_body(Pipe *p, const Ahead *a, NestBuilder *before);
+
+#endif

@@ -1,0 +1,297 @@
+/* The rotation of loops of two products, the second of which takes what is made of the first one's
+ * result (attention: scores, softmax, values).  For iteration i, D the ring's depth:
+ *
+ *   D-1 times: copy(ahead)                  the first iterations' operands
+ *   wait for slot 0 ; first, of slot 0
+ *   for i { what the second product takes, from the first one's result
+ *           wait for slot i+1 of the first one's operand
+ *           wait for the second product, of iteration i-1
+ *           start the first one, of slot i+1 ; work on the second one's sum, as scaling
+ *           bar ; wait for slot i of the second one's operand
+ *           start the second one, of slot i ; copy(ahead) ; wait for the first one }
+ *   wait for the second product
+ *
+ * So the units work on the second product of an iteration while threads compute the operand of the
+ * next one.  Sums are added up in the same order as before.  The barrier tells that all are done
+ * with slot i-1, which the copy then fills.  The first product after the last iteration takes what
+ * a slot holds, and nobody reads its result.
+ *
+ * The wait for an mbarrier is a branch, before which ptxas leaves what the text has there: without
+ * one it moved half of the softmax behind the wait for the product.  One wait an iteration must be
+ * for all products: else ptxas finds that threads touch sums in flight, and lets products run one
+ * after another. */
+#include "lower/pipeline/pipe.h"
+#include "lower/schedule/schedule.h"
+#include "lower/target/atoms.h"
+
+static bool refers_to(const Ref *r, const NestVar *v) { return r->kind == REF_VAR && r->var == v; }
+
+/* ---- what a statement does, with those inside it ---- */
+
+static bool sets(const NestStmt *st, const NestVar *v) {
+  for (uint32_t i = 0; i < st->ndsts; i++)
+    if (refers_to(&st->dsts[i], v)) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (sets(x, v)) return true;
+  return false;
+}
+
+static bool reads(const NestStmt *st, const NestVar *v) {
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    if (refers_to(&st->srcs[i], v)) return true;
+  for (uint32_t i = 0; i < st->nmems; i++)
+    if (refers_to(&st->mems[i].base, v)) return true;
+  if (refers_to(&st->guard, v)) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (reads(x, v)) return true;
+  return false;
+}
+
+static bool touches(const NestStmt *st, const NestVar *v) { return sets(st, v) || reads(st, v); }
+
+static bool stores_to(const NestStmt *st, const NestBuffer *b) {
+  bool writes = nest_flags(st) & NEST_IS_WRITE;
+  for (uint32_t i = 0; writes && i < st->nmems; i++)
+    if (st->mems[i].buffer == b) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (stores_to(x, b)) return true;
+  return false;
+}
+
+static bool loads_ring(const Pipe *p, const NestStmt *st) {
+  for (uint32_t i = 0; i < st->nmems; i++)
+    if (pipe_in_ring(p, st->mems[i].buffer) && !(nest_flags(st) & NEST_IS_WRITE)) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (loads_ring(p, x)) return true;
+  return false;
+}
+
+static bool contains_dot(const NestStmt *st) {
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (x->code == NEST_DOT || contains_dot(x)) return true;
+  return false;
+}
+
+/* ---- the two products ---- */
+
+static bool is_group_dot(const NestStmt *st) {
+  const Atom *atom = atom_find(nest_str(st, NA_atom, ""));
+  return atom && atom->warps > 1 && !nest_attr(st, NA_max_imprecise);
+}
+
+/* An operand that no iteration changes. */
+static bool is_invariant(const NestStmt *loop, const NestStmt *dot, int which) {
+  const NestBuffer *b = dot->mems[which].buffer;
+  if (b) return !dot->mems[which].base.kind && !stores_to(loop, b);
+  return dot->srcs[which].kind == REF_VAR && !sets(loop, dot->srcs[which].var);
+}
+
+/* From zero, of operands that are in rings or that no iteration changes. */
+static bool can_be_first(const Pipe *p, const NestStmt *dot) {
+  if (!is_group_dot(dot) || dot->srcs[2].kind) return false;
+  bool ring = false;
+  for (int i = 0; i < 2; i++) {
+    bool has = pipe_in_ring(p, dot->mems[i].buffer);
+    if (!has && !is_invariant(p->loop, dot, i)) return false;
+    ring |= has;
+  }
+  return ring;
+}
+
+/* Adds to a carried tile, and takes one operand from registers and one from a ring. */
+static bool can_be_second(const Pipe *p, const NestStmt *dot) {
+  return is_group_dot(dot) && refers_to(&dot->srcs[2], dot->dsts[0].var) &&
+         dot->srcs[0].kind == REF_VAR && pipe_in_ring(p, dot->mems[1].buffer);
+}
+
+/* The dots of the loop's body, if they are two; other statements don't read rings. */
+static bool find_dots(const Pipe *p, Rotation *r) {
+  for (NestStmt *st = p->loop->regions[0]->first; st; st = st->next) {
+    if (contains_dot(st) || (st->code == NEST_DOT && r->second)) return false;
+    if (st->code != NEST_DOT && loads_ring(p, st)) return false;
+    if (st->code != NEST_DOT) continue;
+    if (r->first) r->second = st;
+    else r->first = st;
+  }
+  return r->second != NULL;
+}
+
+/* Only what is between the dots touches the first one's result, and nothing after the second one
+ * what that one still reads or writes. */
+static bool is_used_between(Rotation *r, const NestStmt *loop) {
+  const NestVar *scores = r->first->dsts[0].var;
+  const NestVar *sum = r->second->dsts[0].var, *operand = r->second->srcs[0].var;
+  bool between = false, after = false;
+  for (NestStmt *st = loop->regions[0]->first; st; st = st->next) {
+    if (st == r->first) between = true;
+    if (st == r->second) between = false, after = true;
+    if (!r->place && st != r->first && touches(st, sum)) r->place = st;
+    if (!r->needs && (r->place || sets(st, operand))) r->needs = st;
+    if (st == r->first || st == r->second) continue;
+    if (!between && touches(st, scores)) return false;
+    if (r->needs && touches(st, scores)) return false;
+    if (after && (touches(st, sum) || touches(st, operand))) return false;
+  }
+  return scores != sum && scores != operand && !reads(r->second, scores);
+}
+
+static bool is_read_outside(const NestBlock *b, const NestStmt *loop, const NestVar *v) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    if (st == loop) continue;
+    for (uint32_t r = 0; r < st->nregions; r++)
+      if (is_read_outside(st->regions[r], loop, v)) return true;
+    NestStmt alone = *st;
+    alone.nregions = 0;
+    if (reads(&alone, v)) return true;
+  }
+  return false;
+}
+
+void rotation_find(Pipe *p) {
+  Rotation r = {0};
+  bool can = p->depth >= ROTATION_DEPTH && !pipe_is_repeated(p->loop) && find_dots(p, &r) &&
+             can_be_first(p, r.first) &&
+             can_be_second(p, r.second) && is_used_between(&r, p->loop) &&
+             !is_read_outside(p->n->body, p->loop, r.first->dsts[0].var);
+  p->rotation = can ? r : (Rotation){0};
+}
+
+static int registers_of(const NestVar *v) {
+  enum { REGISTER_BITS = 32 };
+  int64_t bits = layout_registers(v->layout) * (int64_t)dtype_bits(v->dtype);
+  return (int)(bits / REGISTER_BITS);
+}
+
+static bool selects(const NestStmt *st) {
+  if (st->code == NEST_OP && st->op == TILE_SELECT && !st->dsts[0].var->uniform) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (selects(x)) return true;
+  return false;
+}
+
+/* Programs of so many registers a thread and bytes of shared memory that a multiprocessor holds. */
+static int programs_of(const Pipe *p, int registers, int64_t shared) {
+  enum { REGISTERS = 65536, STEP = 8, RESERVED = 1024 };
+  const Machine *m = p->u->machine;
+  int threads = p->n->warps * m->lanes;
+  int64_t by_shared = (m->shared + RESERVED) / (shared + RESERVED);
+  int by_registers = REGISTERS / ((registers + STEP - 1) / STEP * STEP * threads);
+  return by_shared < by_registers ? (int)by_shared : by_registers;
+}
+
+/* While the second product runs, a thread has both sums, that product's operand, and what the next
+ * one is made of.  Programs that share a multiprocessor overlap without that: a rotation that
+ * leaves room for fewer of them costs more than it brings (bench/history.md). */
+bool rotation_fits(const Pipe *p, int64_t shared_before, int64_t shared) {
+  enum { OTHERS = 30, ROTATED = 14, COPY_ADDRESSES = 40, MASKS = 40 };
+  int operand = registers_of(p->rotation.second->srcs[0].var), more = operand + ROTATED;
+  int n = registers_of(p->rotation.first->dsts[0].var) + operand +
+          registers_of(p->rotation.second->dsts[0].var);
+  int before = programs_of(p, n + OTHERS, shared_before);
+  if (programs_of(p, n + OTHERS + more, shared) < before) return false;
+  if (pipe_has_groups(p)) more += COPY_ADDRESSES;
+  if (selects(p->loop)) more += MASKS;
+  return schedule_accumulators_fit(p->u->machine, p->n->warps, p->n->options.maxnreg, n + more);
+}
+
+/* ======== the rotated loop ======== */
+
+static void products_wait(const Pipe *p, NestBuilder *b, int groups) {
+  nest_set_int(p->n, nest_stmt(b, NEST_MMA_WAIT, 0, 0), NA_groups, groups);
+}
+
+/* Boxes come only for iterations that there are. */
+static void wait_for_boxes(Pipe *p, const Ahead *a, NestBuilder *b, Ref index) {
+  Ref more = pipe_scalar(p, NULL, DT_I1);
+  pipe_op(b, TILE_LT, p->loop->type, more, index, p->loop->srcs[1]);
+  NestStmt *branch = nest_stmt(b, NEST_IF, 0, 1);
+  branch->srcs[0] = more;
+  NestBuilder in = {p->n, nest_block(p->n, branch), NULL, b->span};
+  nest_block(p->n, branch);
+  bulk_wait(&p->ring[0], &in, a->slot_r);
+}
+
+/* Waits for the first dot's slot, of iteration `index`; `open` groups of copies are for later
+ * ones. */
+static void wait_for_first(Pipe *p, const Ahead *a, NestBuilder *b, Ref index, int open) {
+  if (pipe_has_groups(p)) pipe_ring_wait(p, b, open);
+  if (pipe_has_groups(p) && p->through_proxy) pipe_fence_proxy(p, b);
+  if (pipe_has_groups(p)) nest_stmt(b, NEST_BAR, 0, 0);
+  if (p->nbulk) wait_for_boxes(p, a, b, index);
+}
+
+/* A dot of a slot, as a group that is left open. */
+static void open_dot(Pipe *p, NestBuilder *b, NestStmt *dot, NestVar *slot) {
+  NestBuilder at = {p->n, b->block, dot, dot->span};
+  pipe_read_slot(p, slot, &at, dot);
+  nest_set_int(p->n, dot, NA_open, 1);
+}
+
+/* Does the statement read what those from `first` to it have set? */
+static bool depends_on(const NestStmt *st, const NestStmt *first) {
+  for (const NestStmt *x = first; x != st; x = x->next)
+    for (uint32_t i = 0; i < x->ndsts; i++)
+      if (x->dsts[i].kind == REF_VAR && touches(st, x->dsts[i].var)) return true;
+  return false;
+}
+
+/* The second product's operand is made before the first product, whose result takes the place of
+ * what it is made of, starts. */
+static void make_operand_first(Rotation *r) {
+  const NestVar *sum = r->second->dsts[0].var, *operand = r->second->srcs[0].var;
+  for (NestStmt *st = r->place, *next; st != r->second; st = next) {
+    next = st->next;
+    if (!sets(st, operand) || touches(st, sum) || depends_on(st, r->place)) continue;
+    nest_move_before(st, r->place);
+    if (r->needs == r->place) r->needs = st;
+  }
+}
+
+void rotation_body(Pipe *p, const Ahead *a, NestBuilder *before) {
+  Rotation *r = &p->rotation;
+  make_operand_first(r);
+  NestBlock *body = p->loop->regions[0];
+  NestVar *index = p->loop->dsts[0].var;
+  wait_for_first(p, a, before, p->loop->srcs[0], p->depth - 2);
+  open_dot(p, before, nest_copy(before, r->first), a->slot_r);
+  products_wait(p, before, 0);
+
+  NestBuilder at = {p->n, body, r->needs, p->loop->span};
+  NestVar *slot = nest_var(p->n, "slot", DT_I32, DT_NONE, 1, true);
+  Ref next = pipe_scalar(p, index->name, index->dtype);
+  BulkRing second = p->ring[1];
+  nest_mov(&at, ref_var(slot), ref_var(a->slot_r), DT_I32);
+  if (p->nbulk) {
+    second.phase = nest_var(p->n, "phase", DT_I32, DT_NONE, 1, true);
+    nest_mov(&at, ref_var(second.phase), ref_var(p->ring[0].phase), DT_I32);
+  }
+  Ahead copies = *a;
+  if (p->nbulk) bulk_wait(&second, &at, slot);
+  products_wait(p, &at, 0);
+  if (p->nbulk) {
+    bulk_release(&second, &at, slot);
+    copies.freed = slot;
+    copies.freed_phase = second.phase;
+  }
+  at.before = r->place;
+  Ref wraps = pipe_advance_slot(p, &at, a->slot_r);
+  if (p->nbulk) bulk_next_phase(&p->ring[0], &at, wraps);
+  pipe_op(&at, TILE_ADD, p->loop->type, next, ref_var(index), p->loop->srcs[2]);
+  wait_for_first(p, a, &at, next, p->depth - 3);
+  open_dot(p, &at, nest_copy(&at, r->first), a->slot_r);
+  nest_remove(r->first);
+
+  at.before = r->second;
+  if (pipe_has_groups(p)) nest_stmt(&at, NEST_BAR, 0, 0);
+  open_dot(p, &at, r->second, slot);
+  at.before = r->second->next;
+  pipe_issue_copies(p, &at, &copies);
+  products_wait(p, &at, 1);
+}
+
