@@ -30,15 +30,16 @@ def walk_keys(q, k_ptr, v_ptr, queries, first, last, row_max, row_sum, acc, scal
             k = tl.load(k_ptrs)
             v = tl.load(v_ptrs)
 
-        scores = tl.dot(q, k) * (scale * LOG2_E)  # so that exp2 below is exp
+        scores = tl.dot(q, k)
         if MASKED:
             visible = keys[None, :] < seq_len
             if CAUSAL:
                 visible = visible & (keys[None, :] <= queries[:, None])
             scores = tl.where(visible, scores, -float("inf"))
 
-        new_max = tl.maximum(row_max, tl.max(scores, axis=1))
-        p = tl.exp2(scores - new_max[:, None])
+        # The scale is positive, so the largest score is the largest product's.
+        new_max = tl.maximum(row_max, tl.max(scores, axis=1) * (scale * LOG2_E))
+        p = tl.exp2(scores * (scale * LOG2_E) - new_max[:, None])  # exp2 of that is exp
         older = tl.exp2(row_max - new_max)
         row_sum = row_sum * older + tl.sum(p, axis=1)
         acc = tl.dot(p.to(v.dtype), v, acc * older[:, None])

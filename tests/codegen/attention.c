@@ -502,72 +502,72 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   vf32 row_max_1[64];
   vf32 k_1;
   vf32 v_1;
-  int32_t t63[64];
-  bool t64[64];
-  const int32_t lane = 0; /* ../../examples/kernels/attention.py:50 */
-  const int32_t t65 = lane * 2;
-  const int32_t t83 = lane * 64;
-  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/attention.py:52 */
+  int32_t t66[64];
+  bool t67[64];
+  const int32_t lane = 0; /* ../../examples/kernels/attention.py:51 */
+  const int32_t t68 = lane * 2;
+  const int32_t t86 = lane * 64;
+  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/attention.py:53 */
   const int32_t first_query = t0 * 64;
-  const int32_t t1 = (int32_t)pid_1; /* ../../examples/kernels/attention.py:53 */
+  const int32_t t1 = (int32_t)pid_1; /* ../../examples/kernels/attention.py:54 */
   const int64_t t2 = (int64_t)t1;
   const int64_t t3 = (int64_t)seq_len;
   const int64_t t4 = t2 * t3;
   const int64_t head = t4 * 64ll;
-  const int64_t t66 = (int64_t)t65; /* ../../examples/kernels/attention.py:57 */
-  char *t67 = q_ptr + t66;
-  const int64_t t68 = head * 2ll;
-  char *t69 = t67 + t68;
-  const int64_t t70 = (int64_t)first_query;
-  const int64_t t71 = t70 * 128ll;
-  char *t72 = t69 + t71;
-  const int32_t t13 = div_i32(first_query, 32); /* ../../examples/kernels/attention.py:64 */
+  const int64_t t69 = (int64_t)t68; /* ../../examples/kernels/attention.py:58 */
+  char *t70 = q_ptr + t69;
+  const int64_t t71 = head * 2ll;
+  char *t72 = t70 + t71;
+  const int64_t t73 = (int64_t)first_query;
+  const int64_t t74 = t73 * 128ll;
+  char *t75 = t72 + t74;
+  const int32_t t13 = div_i32(first_query, 32); /* ../../examples/kernels/attention.py:65 */
   const int32_t full = t13 * 32;
-  const int32_t t14 = first_query + 64; /* ../../examples/kernels/attention.py:65 */
+  const int32_t t14 = first_query + 64; /* ../../examples/kernels/attention.py:66 */
   const int32_t last = min_i32(t14, seq_len);
-  char *k_ptr_1 = k_ptr + 2 * head; /* ../../examples/kernels/attention.py:69 */
+  char *k_ptr_1 = k_ptr + 2 * head; /* ../../examples/kernels/attention.py:70 */
   char *v_ptr_1 = v_ptr + 2 * head;
-  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:57 */
-    t63[a_4] = first_query + (a_4);
-    t64[a_4] = t63[a_4] < seq_len;
+  for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:58 */
+    t66[a_4] = first_query + (a_4);
+    t67[a_4] = t66[a_4] < seq_len;
     row_sum[a_4] = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:22 */
     row_max[a_4] = vsplat_f32((-__builtin_inff()));
   }
   for (int a_4 = 0; a_4 < 64; a_4++) {
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       acc[8*a_4 + b_4] = vsplat_f32(0.0f);
-      q = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:57 */
-      if (t64[a_4]) q = vload_f16(t72 + 128*a_4 + 16*b_4);
-      vstore_f16(shared + t65 + 128*a_4 + 16*b_4, q); /* ../../examples/kernels/attention.py:33 */
+      q = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:58 */
+      if (t67[a_4]) q = vload_f16(t75 + 128*a_4 + 16*b_4);
+      vstore_f16(shared + t68 + 128*a_4 + 16*b_4, q); /* ../../examples/kernels/attention.py:33 */
     }
   }
-  const float t24 = scale * 1.442695f;
-  char *t74 = k_ptr_1 + t66; /* ../../examples/kernels/attention.py:30 */
-  char *t79 = v_ptr_1 + t66; /* ../../examples/kernels/attention.py:31 */
+  const float t24 = scale * 1.442695f; /* ../../examples/kernels/attention.py:41 */
+  char *t77 = k_ptr_1 + t69; /* ../../examples/kernels/attention.py:30 */
+  char *t82 = v_ptr_1 + t69; /* ../../examples/kernels/attention.py:31 */
   for (int64_t start_at = 0; start_at < full; start_at += 32) { /* ../../examples/kernels/attention.py:22 */
     const int32_t start = (int32_t)start_at;
-    vf32 t23[256];
     vf32 scores[256];
-    vf32 t25[64];
+    vf32 t23[64];
     vf32 new_max[64];
     vf32 p[256];
     vf32 older[64];
-    vf32 t28[64];
-    vf32 scores_2[64];
+    vf32 t30[64];
+    vf32 scores_3[64];
+    vf32 t93[64];
     vf32 p_2[64];
-    const int64_t t75 = (int64_t)start; /* ../../examples/kernels/attention.py:30 */
-    const int64_t t76 = t75 * 128ll;
-    char *t77 = t74 + t76;
-    char *t82 = t79 + t76; /* ../../examples/kernels/attention.py:31 */
+    const int64_t t78 = (int64_t)start; /* ../../examples/kernels/attention.py:30 */
+    const int64_t t79 = t78 * 128ll;
+    char *t80 = t77 + t79;
+    char *t85 = t82 + t79; /* ../../examples/kernels/attention.py:31 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:30 */
       for (int b_4 = 0; b_4 < 32; b_4++) {
-        const vf32 k = vload_f16(t77 + 16*a_4 + 128*b_4);
-        vscatter_step_f16(shared + t83 + 512*a_4 + 2*b_4 + 8192, 64, k); /* ../../examples/kernels/attention.py:33 */
+        const vf32 k = vload_f16(t80 + 16*a_4 + 128*b_4);
+        vscatter_step_f16(shared + t86 + 512*a_4 + 2*b_4 + 8192, 64, k); /* ../../examples/kernels/attention.py:33 */
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        t23[4*a_4 + b_4] = vsplat_f32(0.0f);
+        scores[4*a_4 + b_4] = vsplat_f32(0.0f);
       }
     }
     for (int b_4 = 0; b_4 < 2; b_4++) {
@@ -575,19 +575,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         vf32 acc_2[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            acc_2[b_5 + 2*a_5] = t23[16*a_4 + 4*a_5 + 2*b_4 + b_5];
+            acc_2[b_5 + 2*a_5] = scores[16*a_4 + 4*a_5 + 2*b_4 + b_5];
           }
         }
         for (int k_2 = 0; k_2 < 64; k_2++) {
           float a[4];
           vf32 b[2];
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
-            const float t84 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
-            a[a_5] = t84;
+            const float t87 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
+            a[a_5] = t87;
           }
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            const vf32 t85 = vload_f16(shared + t65 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
-            b[b_5] = t85;
+            const vf32 t88 = vload_f16(shared + t68 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
+            b[b_5] = t88;
           }
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
             UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -597,68 +597,65 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         }
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            t23[16*a_4 + 4*a_5 + 2*b_4 + b_5] = acc_2[b_5 + 2*a_5];
+            scores[16*a_4 + 4*a_5 + 2*b_4 + b_5] = acc_2[b_5 + 2*a_5];
           }
         }
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) {
-      UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        scores[4*a_4 + b_4] = t23[4*a_4 + b_4] * t24;
-      }
-    }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
-      scores_2[a_4] = scores[4*a_4];
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
+      scores_3[a_4] = scores[4*a_4];
       UNROLL(3) for (int r = 0; r < 3; r++) {
-        scores_2[a_4] = vmax_f32(scores_2[a_4], scores[4*a_4 + r + 1]);
+        scores_3[a_4] = vmax_f32(scores_3[a_4], scores[4*a_4 + r + 1]);
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      const vf32 t86 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
-      scores_2[a_4] = vmax_f32(scores_2[a_4], t86);
-      const vf32 t87 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
-      scores_2[a_4] = vmax_f32(scores_2[a_4], t87);
-      const vf32 t88 = __builtin_shufflevector(scores_2[a_4], scores_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
-      scores_2[a_4] = vmax_f32(scores_2[a_4], t88);
+      const vf32 t89 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      scores_3[a_4] = vmax_f32(scores_3[a_4], t89);
+      const vf32 t90 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      scores_3[a_4] = vmax_f32(scores_3[a_4], t90);
+      const vf32 t91 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
+      scores_3[a_4] = vmax_f32(scores_3[a_4], t91);
     }
-    for (int r = 0; r < 64; r++) t25[0 + r] = scores_2[0 + r];
+    for (int r = 0; r < 64; r++) t23[0 + r] = scores_3[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      new_max[a_4] = vmax_f32(row_max[a_4], t25[a_4]);
-      const vf32 t90 = row_max[a_4] - new_max[a_4]; /* ../../examples/kernels/attention.py:42 */
-      older[a_4] = vexp2_f32(t90);
+      const vf32 t92 = t23[a_4] * t24;
+      new_max[a_4] = vmax_f32(row_max[a_4], t92);
+      t93[a_4] = -new_max[a_4]; /* ../../examples/kernels/attention.py:42 */
+      const vf32 t95 = row_max[a_4] - new_max[a_4]; /* ../../examples/kernels/attention.py:43 */
+      older[a_4] = vexp2_f32(t95);
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:45 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         acc[8*a_4 + b_4] = acc[8*a_4 + b_4] * older[a_4];
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:42 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        const vf32 t89 = scores[4*a_4 + b_4] - new_max[a_4];
-        p[4*a_4 + b_4] = vexp2_f32(t89);
-        const vf32 t29 = vround_f16(p[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
-        vstore_f16(shared + t65 + 64*a_4 + 16*b_4 + 8192, t29);
+        const vf32 t94 = vfma_f32(scores[4*a_4 + b_4], vsplat_f32(t24), t93[a_4]);
+        p[4*a_4 + b_4] = vexp2_f32(t94);
+        const vf32 t31 = vround_f16(p[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:45 */
+        vstore_f16(shared + t68 + 64*a_4 + 16*b_4 + 8192, t31);
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
       p_2[a_4] = p[4*a_4];
       UNROLL(3) for (int r = 0; r < 3; r++) {
         p_2[a_4] = p_2[a_4] + p[4*a_4 + r + 1];
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      const vf32 t91 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
-      p_2[a_4] = p_2[a_4] + t91;
-      const vf32 t92 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
-      p_2[a_4] = p_2[a_4] + t92;
-      const vf32 t93 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
-      p_2[a_4] = p_2[a_4] + t93;
+      const vf32 t96 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      p_2[a_4] = p_2[a_4] + t96;
+      const vf32 t97 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      p_2[a_4] = p_2[a_4] + t97;
+      const vf32 t98 = __builtin_shufflevector(p_2[a_4], p_2[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
+      p_2[a_4] = p_2[a_4] + t98;
     }
-    for (int r = 0; r < 64; r++) t28[0 + r] = p_2[0 + r];
+    for (int r = 0; r < 64; r++) t30[0 + r] = p_2[0 + r];
     for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:31 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-        const vf32 v = vload_f16(t82 + 128*a_4 + 16*b_4);
-        vstore_f16(shared + t65 + 128*a_4 + 16*b_4 + 12288, v); /* ../../examples/kernels/attention.py:44 */
+        const vf32 v = vload_f16(t85 + 128*a_4 + 16*b_4);
+        vstore_f16(shared + t68 + 128*a_4 + 16*b_4 + 12288, v); /* ../../examples/kernels/attention.py:45 */
       }
     }
     for (int b_4 = 0; b_4 < 4; b_4++) {
@@ -673,12 +670,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
           float a_1[4];
           vf32 b_1[2];
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
-            const float t94 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
-            a_1[a_5] = t94;
+            const float t99 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
+            a_1[a_5] = t99;
           }
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            const vf32 t95 = vload_f16(shared + t65 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
-            b_1[b_5] = t95;
+            const vf32 t100 = vload_f16(shared + t68 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
+            b_1[b_5] = t100;
           }
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
             UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -693,20 +690,20 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         }
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
-      row_sum[a_4] = vfma_f32(row_sum[a_4], older[a_4], t28[a_4]);
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
+      row_sum[a_4] = vfma_f32(row_sum[a_4], older[a_4], t30[a_4]);
       row_max[a_4] = new_max[a_4]; /* ../../examples/kernels/attention.py:22 */
     }
   }
-  const int32_t t142 = t0 + 1; /* ../../examples/kernels/attention.py:57 */
-  const int32_t first_query_1 = t142 * 64;
-  const int64_t t143 = (int64_t)first_query_1;
-  const int64_t t144 = t143 * 128ll;
-  char *t145 = t69 + t144;
+  const int32_t t148 = t0 + 1; /* ../../examples/kernels/attention.py:58 */
+  const int32_t first_query_1 = t148 * 64;
+  const int64_t t149 = (int64_t)first_query_1;
+  const int64_t t150 = t149 * 128ll;
+  char *t151 = t72 + t150;
   for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
       acc_1[8*a_4 + b_4] = acc[8*a_4 + b_4];
-      __builtin_prefetch(t145 + 128*a_4 + 16*b_4, 0, 2); /* ../../examples/kernels/attention.py:57 */
+      __builtin_prefetch(t151 + 128*a_4 + 16*b_4, 0, 2); /* ../../examples/kernels/attention.py:58 */
     }
   }
   for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:22 */
@@ -715,44 +712,45 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   }
   for (int64_t start_1_at = full; start_1_at < last; start_1_at += 32) {
     const int32_t start_1 = (int32_t)start_1_at;
-    vf32 t40[256];
     vf32 scores_1[256];
-    vf32 t48[64];
+    vf32 scores_2[256];
+    vf32 t47[64];
     vf32 new_max_1[64];
     vf32 p_1[256];
     vf32 older_1[64];
-    vf32 t51[64];
-    bool t97[32];
-    int32_t t113[4];
-    int t114[4];
-    int t119[256];
-    vf32 scores_3[64];
+    vf32 t54[64];
+    bool t102[32];
+    int32_t t118[4];
+    int t119[4];
+    int t124[256];
+    vf32 scores_4[64];
+    vf32 t129[64];
     vf32 p_3[64];
     for (int b_4 = 0; b_4 < 32; b_4++) { /* ../../examples/kernels/attention.py:27 */
-      const int32_t t96 = start_1 + (b_4);
-      t97[b_4] = t96 < seq_len;
+      const int32_t t101 = start_1 + (b_4);
+      t102[b_4] = t101 < seq_len;
     }
-    const int64_t t100 = (int64_t)start_1;
-    const int64_t t101 = t100 * 128ll;
-    char *t102 = t74 + t101;
-    char *t109 = t79 + t101; /* ../../examples/kernels/attention.py:28 */
+    const int64_t t105 = (int64_t)start_1;
+    const int64_t t106 = t105 * 128ll;
+    char *t107 = t77 + t106;
+    char *t114 = t82 + t106; /* ../../examples/kernels/attention.py:28 */
     for (int a_4 = 0; a_4 < 8; a_4++) { /* ../../examples/kernels/attention.py:27 */
       for (int b_4 = 0; b_4 < 32; b_4++) {
         k_1 = vsplat_f32(0.0f);
-        if (t97[b_4]) k_1 = vload_f16(t102 + 16*a_4 + 128*b_4);
-        vscatter_step_f16(shared + t83 + 512*a_4 + 2*b_4 + 8192, 64, k_1); /* ../../examples/kernels/attention.py:33 */
+        if (t102[b_4]) k_1 = vload_f16(t107 + 16*a_4 + 128*b_4);
+        vscatter_step_f16(shared + t86 + 512*a_4 + 2*b_4 + 8192, 64, k_1); /* ../../examples/kernels/attention.py:33 */
       }
     }
-    const int32_t t112 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
+    const int32_t t117 = lane + start_1; /* ../../examples/kernels/attention.py:38 */
     UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-      t113[b_4] = t112 + (8*b_4);
-      t114[b_4] = lanes_below(t113[b_4], seq_len);
+      t118[b_4] = t117 + (8*b_4);
+      t119[b_4] = lanes_below(t118[b_4], seq_len);
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:33 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        t40[4*a_4 + b_4] = vsplat_f32(0.0f);
-        const int t118 = lanes_below_or_at(t113[b_4], t63[a_4]); /* ../../examples/kernels/attention.py:38 */
-        t119[b_4 + 4*a_4] = min_i32(t114[b_4], t118);
+        scores_1[4*a_4 + b_4] = vsplat_f32(0.0f);
+        const int t123 = lanes_below_or_at(t118[b_4], t66[a_4]); /* ../../examples/kernels/attention.py:38 */
+        t124[b_4 + 4*a_4] = min_i32(t119[b_4], t123);
       }
     }
     for (int b_4 = 0; b_4 < 2; b_4++) { /* ../../examples/kernels/attention.py:33 */
@@ -760,19 +758,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         vf32 acc_4[8];
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            acc_4[b_5 + 2*a_5] = t40[16*a_4 + 4*a_5 + 2*b_4 + b_5];
+            acc_4[b_5 + 2*a_5] = scores_1[16*a_4 + 4*a_5 + 2*b_4 + b_5];
           }
         }
         for (int k_2 = 0; k_2 < 64; k_2++) {
           float a_2[4];
           vf32 b_2[2];
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
-            const float t110 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
-            a_2[a_5] = t110;
+            const float t115 = load_f16(shared + 512*a_4 + 128*a_5 + 2*k_2);
+            a_2[a_5] = t115;
           }
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            const vf32 t111 = vload_f16(shared + t65 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
-            b_2[b_5] = t111;
+            const vf32 t116 = vload_f16(shared + t68 + 32*b_4 + 16*b_5 + 64*k_2 + 8192);
+            b_2[b_5] = t116;
           }
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
             UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -782,70 +780,71 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         }
         UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            t40[16*a_4 + 4*a_5 + 2*b_4 + b_5] = acc_4[b_5 + 2*a_5];
+            scores_1[16*a_4 + 4*a_5 + 2*b_4 + b_5] = acc_4[b_5 + 2*a_5];
           }
         }
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:38 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        const vf32 t120 = t40[4*a_4 + b_4] * t24;
-        scores_1[4*a_4 + b_4] = vselect_f32(vfirst(t119[b_4 + 4*a_4]), t120, vsplat_f32((-__builtin_inff())));
+        scores_2[4*a_4 + b_4] = vselect_f32(vfirst(t124[b_4 + 4*a_4]), scores_1[4*a_4 + b_4], vsplat_f32((-__builtin_inff())));
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:40 */
-      scores_3[a_4] = scores_1[4*a_4];
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
+      scores_4[a_4] = scores_2[4*a_4];
       UNROLL(3) for (int r = 0; r < 3; r++) {
-        scores_3[a_4] = vmax_f32(scores_3[a_4], scores_1[4*a_4 + r + 1]);
+        scores_4[a_4] = vmax_f32(scores_4[a_4], scores_2[4*a_4 + r + 1]);
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      const vf32 t121 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
-      scores_3[a_4] = vmax_f32(scores_3[a_4], t121);
-      const vf32 t122 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
-      scores_3[a_4] = vmax_f32(scores_3[a_4], t122);
-      const vf32 t123 = __builtin_shufflevector(scores_3[a_4], scores_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
-      scores_3[a_4] = vmax_f32(scores_3[a_4], t123);
+      const vf32 t125 = __builtin_shufflevector(scores_4[a_4], scores_4[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      scores_4[a_4] = vmax_f32(scores_4[a_4], t125);
+      const vf32 t126 = __builtin_shufflevector(scores_4[a_4], scores_4[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      scores_4[a_4] = vmax_f32(scores_4[a_4], t126);
+      const vf32 t127 = __builtin_shufflevector(scores_4[a_4], scores_4[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
+      scores_4[a_4] = vmax_f32(scores_4[a_4], t127);
     }
-    for (int r = 0; r < 64; r++) t48[0 + r] = scores_3[0 + r];
+    for (int r = 0; r < 64; r++) t47[0 + r] = scores_4[0 + r];
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      new_max_1[a_4] = vmax_f32(row_max_1[a_4], t48[a_4]);
-      const vf32 t125 = row_max_1[a_4] - new_max_1[a_4]; /* ../../examples/kernels/attention.py:42 */
-      older_1[a_4] = vexp2_f32(t125);
+      const vf32 t128 = t47[a_4] * t24;
+      new_max_1[a_4] = vmax_f32(row_max_1[a_4], t128);
+      t129[a_4] = -new_max_1[a_4]; /* ../../examples/kernels/attention.py:42 */
+      const vf32 t131 = row_max_1[a_4] - new_max_1[a_4]; /* ../../examples/kernels/attention.py:43 */
+      older_1[a_4] = vexp2_f32(t131);
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:45 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         acc_1[8*a_4 + b_4] = acc_1[8*a_4 + b_4] * older_1[a_4];
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:41 */
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:42 */
       UNROLL(4) for (int b_4 = 0; b_4 < 4; b_4++) {
-        const vf32 t124 = scores_1[4*a_4 + b_4] - new_max_1[a_4];
-        p_1[4*a_4 + b_4] = vexp2_f32(t124);
-        const vf32 t52 = vround_f16(p_1[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:44 */
-        vstore_f16(shared + t65 + 64*a_4 + 16*b_4 + 8192, t52);
+        const vf32 t130 = vfma_f32(scores_2[4*a_4 + b_4], vsplat_f32(t24), t129[a_4]);
+        p_1[4*a_4 + b_4] = vexp2_f32(t130);
+        const vf32 t55 = vround_f16(p_1[4*a_4 + b_4]); /* ../../examples/kernels/attention.py:45 */
+        vstore_f16(shared + t68 + 64*a_4 + 16*b_4 + 8192, t55);
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
       p_3[a_4] = p_1[4*a_4];
       UNROLL(3) for (int r = 0; r < 3; r++) {
         p_3[a_4] = p_3[a_4] + p_1[4*a_4 + r + 1];
       }
     }
     for (int a_4 = 0; a_4 < 64; a_4++) {
-      const vf32 t126 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
-      p_3[a_4] = p_3[a_4] + t126;
-      const vf32 t127 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
-      p_3[a_4] = p_3[a_4] + t127;
-      const vf32 t128 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
-      p_3[a_4] = p_3[a_4] + t128;
+      const vf32 t132 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 4, 5, 6, 7, 0, 1, 2, 3);
+      p_3[a_4] = p_3[a_4] + t132;
+      const vf32 t133 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 2, 3, 0, 1, 6, 7, 4, 5);
+      p_3[a_4] = p_3[a_4] + t133;
+      const vf32 t134 = __builtin_shufflevector(p_3[a_4], p_3[a_4], 1, 0, 3, 2, 5, 4, 7, 6);
+      p_3[a_4] = p_3[a_4] + t134;
     }
-    for (int r = 0; r < 64; r++) t51[0 + r] = p_3[0 + r];
+    for (int r = 0; r < 64; r++) t54[0 + r] = p_3[0 + r];
     for (int a_4 = 0; a_4 < 32; a_4++) { /* ../../examples/kernels/attention.py:28 */
       UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
         v_1 = vsplat_f32(0.0f);
-        if (t97[a_4]) v_1 = vload_f16(t109 + 128*a_4 + 16*b_4);
-        vstore_f16(shared + t65 + 128*a_4 + 16*b_4 + 12288, v_1); /* ../../examples/kernels/attention.py:44 */
+        if (t102[a_4]) v_1 = vload_f16(t114 + 128*a_4 + 16*b_4);
+        vstore_f16(shared + t68 + 128*a_4 + 16*b_4 + 12288, v_1); /* ../../examples/kernels/attention.py:45 */
       }
     }
     for (int b_4 = 0; b_4 < 4; b_4++) {
@@ -860,12 +859,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
           float a_3[4];
           vf32 b_3[2];
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
-            const float t129 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
-            a_3[a_5] = t129;
+            const float t135 = load_f16(shared + 256*a_4 + 64*a_5 + 2*k_2 + 8192);
+            a_3[a_5] = t135;
           }
           UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
-            const vf32 t130 = vload_f16(shared + t65 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
-            b_3[b_5] = t130;
+            const vf32 t136 = vload_f16(shared + t68 + 32*b_4 + 16*b_5 + 128*k_2 + 12288);
+            b_3[b_5] = t136;
           }
           UNROLL(4) for (int a_5 = 0; a_5 < 4; a_5++) {
             UNROLL(2) for (int b_5 = 0; b_5 < 2; b_5++) {
@@ -880,19 +879,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
         }
       }
     }
-    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:43 */
-      row_sum_1[a_4] = vfma_f32(row_sum_1[a_4], older_1[a_4], t51[a_4]);
+    for (int a_4 = 0; a_4 < 64; a_4++) { /* ../../examples/kernels/attention.py:44 */
+      row_sum_1[a_4] = vfma_f32(row_sum_1[a_4], older_1[a_4], t54[a_4]);
       row_max_1[a_4] = new_max_1[a_4]; /* ../../examples/kernels/attention.py:22 */
     }
   }
-  char *t136 = out_ptr + t66; /* ../../examples/kernels/attention.py:76 */
-  char *t138 = t136 + t68;
-  char *t141 = t138 + t71;
+  char *t142 = out_ptr + t69; /* ../../examples/kernels/attention.py:77 */
+  char *t144 = t142 + t71;
+  char *t147 = t144 + t74;
   for (int a_4 = 0; a_4 < 64; a_4++) {
     UNROLL(8) for (int b_4 = 0; b_4 < 8; b_4++) {
-      const vf32 t133 = acc_1[8*a_4 + b_4] / row_sum_1[a_4];
-      const vf32 t134 = vround_f16(t133);
-      if (t64[a_4]) vstream_f16(t141 + 128*a_4 + 16*b_4, t134, stream);
+      const vf32 t139 = acc_1[8*a_4 + b_4] / row_sum_1[a_4];
+      const vf32 t140 = vround_f16(t139);
+      if (t67[a_4]) vstream_f16(t147 + 128*a_4 + 16*b_4, t140, stream);
     }
   }
 }
@@ -941,8 +940,8 @@ static void attention_share(void *context, Part *parts, int self, int threads) {
 static double attention_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
   return 1823.24
-      + loop_trips(0.0, (__builtin_trunc((0.5 * (grid[0] - 1) * 64.0) / 32.0) * 32.0), 32.0) * 13481.3
-      + loop_trips((__builtin_trunc((0.5 * (grid[0] - 1) * 64.0) / 32.0) * 32.0), __builtin_fmin(((0.5 * (grid[0] - 1) * 64.0) + 64.0), (double)load_i32(args + 32)), 32.0) * 13551.1;
+      + loop_trips(0.0, (__builtin_trunc((0.5 * (grid[0] - 1) * 64.0) / 32.0) * 32.0), 32.0) * 13469.8
+      + loop_trips((__builtin_trunc((0.5 * (grid[0] - 1) * 64.0) / 32.0) * 32.0), __builtin_fmin(((0.5 * (grid[0] - 1) * 64.0) + 64.0), (double)load_i32(args + 32)), 32.0) * 13539.6;
 }
 
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
