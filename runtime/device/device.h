@@ -247,11 +247,16 @@ int load_items(nereid_device *d, LoadItem *items, int n);
 /* ---- late_code.c: code that is compiled and loaded when it is first asked for; variant i has tile
  * IR to make it from ---- */
 
-/* Code that keeps the order of all accesses. */
-int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i);
-/* Code whose tensor maps need no more than these divisors, by parameter; 1: none is known.  NULL if
- * there is none. */
-int kernel_load_divided(const Loaded **out, nereid_kernel *k, int i, const uint8_t *divisors);
+typedef enum {
+  LATE_ORDERED, /* it keeps the order of all accesses, and has no tensor maps */
+  LATE_PLAIN,   /* it has no tensor maps */
+  LATE_DIVIDED  /* its tensor maps need no more than given divisors */
+} LateKind;
+
+/* NULL: there is no such code; in order there always is.  `divisors`, by parameter, of LATE_DIVIDED
+ * alone; 1: none is known. */
+int kernel_load_late(const Loaded **out, nereid_kernel *k, int i, LateKind kind,
+                     const uint8_t *divisors);
 /* Why there is this code, for the log, and the variant to which it belongs; NULL: it is a variant's
  * own. */
 const char *kernel_late_reason(nereid_kernel *k, const Loaded *code, int *variant);

@@ -1,9 +1,9 @@
 /* Code of a kernel's variant that few launches need: it is compiled from the variant's tile IR when
  * the first of them comes, and kept.
  *
- * A variant takes for granted that some arguments' memory is apart, and that the strides of its
- * tensor maps are multiples of 16 bytes.  For launches of others there is code that keeps the order
- * of all accesses and has no maps, and code for the divisors that such a launch's strides have. */
+ * A variant takes for granted that some arguments' memory is apart, and that its tensor maps can be
+ * made.  For launches of others there is code that keeps the order of all accesses, code without
+ * maps, and code for the divisors that a launch's strides have. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 struct LateCode {
   LateCode *next;
   int variant;
-  uint8_t *divisors;   /* by parameter; NULL: in order */
+  LateKind kind;
+  uint8_t *divisors;   /* of LATE_DIVIDED: by parameter */
   nereid_image *image; /* to which the code belongs; NULL: there is no such code */
   Loaded loaded;
 };
@@ -46,15 +47,16 @@ static int divided_make(Divided *d, const nereid_image *image, const ImageVarian
 }
 
 static int compile_late(nereid_image **out, const nereid_kernel *k, const ImageVariant *v,
-                        const uint8_t *divisors) {
+                        const LateCode *l) {
   nereid_request r = {.source = {.text = v->ordered, .size = v->ordered_size, .path = "late.tile"},
                       .target = v->target};
   Divided d = {0};
-  int code = divisors ? divided_make(&d, k->image, v, divisors) : 0;
+  int code = l->kind == LATE_DIVIDED ? divided_make(&d, k->image, v, l->divisors) : 0;
   r.args = d.list;
   r.nargs = d.n;
-  if (divisors) r.known_rows = 1;
-  else r.alias = NEREID_ALIAS_ORDERED;
+  r.known_rows = l->kind == LATE_DIVIDED;
+  r.no_tensor_maps = l->kind == LATE_PLAIN;
+  if (l->kind == LATE_ORDERED) r.alias = NEREID_ALIAS_ORDERED;
   if (!code) code = nereid_compile(out, &r, v->kind);
   free(d.list);
   free(d.types);
@@ -124,9 +126,9 @@ static int adopt_code(nereid_image **out, const nereid_kernel *k, const ImageVar
 static int make_late(nereid_kernel *k, LateCode *l) {
   const ImageVariant *v = k->loaded[l->variant].variant;
   nereid_image *made, *image = NULL;
-  int code = compile_late(&made, k, v, l->divisors);
+  int code = compile_late(&made, k, v, l);
   if (code) return code;
-  bool usable = !l->divisors || is_alike(k, v, made);
+  bool usable = l->kind == LATE_ORDERED || is_alike(k, v, made);
   if (usable) code = adopt_code(&image, k, v, made);
   nereid_image_free(made);
   if (!usable) return 0;
@@ -140,47 +142,46 @@ static int make_late(nereid_kernel *k, LateCode *l) {
 
 /* ---- those that were made ---- */
 
-static bool is_asked_for(const LateCode *l, int i, const uint8_t *divisors, int nparams) {
-  if (l->variant != i || !l->divisors != !divisors) return false;
-  return !divisors || !memcmp(l->divisors, divisors, (size_t)nparams);
+static bool is_asked_for(const LateCode *l, int i, LateKind kind, const uint8_t *divisors,
+                         int nparams) {
+  if (l->variant != i || l->kind != kind) return false;
+  return kind != LATE_DIVIDED || !memcmp(l->divisors, divisors, (size_t)nparams);
 }
 
-static int add_late(LateCode **out, nereid_kernel *k, int i, const uint8_t *divisors) {
-  size_t n = divisors ? (size_t)k->image->nparams : 0;
-  LateCode *l = *out = calloc(1, sizeof *l);
-  if (!l) return error_out_of_memory();
-  l->variant = i;
-  l->divisors = divisors ? malloc(n + 1) : NULL;
-  int code = divisors && !l->divisors ? error_out_of_memory() : 0;
-  if (!code && divisors) memcpy(l->divisors, divisors, n);
-  if (!code) code = make_late(k, l);
-  if (!code) {
-    l->next = k->late;
-    k->late = l;
-    return 0;
-  }
+static void free_late(LateCode *l) {
+  nereid_image_free(l->image);
   free(l->divisors);
   free(l);
-  return code;
 }
 
-static int load_late(const Loaded **out, nereid_kernel *k, int i, const uint8_t *divisors) {
+static int add_late(LateCode **out, nereid_kernel *k, int i, LateKind kind,
+                    const uint8_t *divisors) {
+  size_t n = kind == LATE_DIVIDED ? (size_t)k->image->nparams : 0;
+  LateCode *l = *out = calloc(1, sizeof *l);
+  if (!l) return error_out_of_memory();
+  *l = (LateCode){.variant = i, .kind = kind, .divisors = malloc(n + 1)};
+  int code = l->divisors ? 0 : error_out_of_memory();
+  if (!code && n) memcpy(l->divisors, divisors, n);
+  if (!code) code = make_late(k, l);
+  if (code) {
+    free_late(l);
+    return code;
+  }
+  l->next = k->late;
+  k->late = l;
+  return 0;
+}
+
+int kernel_load_late(const Loaded **out, nereid_kernel *k, int i, LateKind kind,
+                     const uint8_t *divisors) {
   int code = 0;
   pthread_mutex_lock(&k->late_lock);
   LateCode *l = k->late;
-  while (l && !is_asked_for(l, i, divisors, k->image->nparams)) l = l->next;
-  if (!l) code = add_late(&l, k, i, divisors);
+  while (l && !is_asked_for(l, i, kind, divisors, k->image->nparams)) l = l->next;
+  if (!l) code = add_late(&l, k, i, kind, divisors);
   pthread_mutex_unlock(&k->late_lock);
   *out = !code && l->image ? &l->loaded : NULL;
   return code;
-}
-
-int kernel_load_ordered(const Loaded **out, nereid_kernel *k, int i) {
-  return load_late(out, k, i, NULL);
-}
-
-int kernel_load_divided(const Loaded **out, nereid_kernel *k, int i, const uint8_t *divisors) {
-  return load_late(out, k, i, divisors);
 }
 
 const char *kernel_late_reason(nereid_kernel *k, const Loaded *code, int *variant) {
@@ -190,15 +191,15 @@ const char *kernel_late_reason(nereid_kernel *k, const Loaded *code, int *varian
   pthread_mutex_unlock(&k->late_lock);
   if (!l) return NULL;
   *variant = l->variant;
-  return l->divisors ? ", for these strides" : ", in order: arguments overlap";
+  static const char *const reasons[] = {", in order: arguments overlap", ", without tensor maps",
+                                        ", for these strides"};
+  return reasons[l->kind];
 }
 
 void kernel_free_late(nereid_kernel *k) {
   for (LateCode *l = k->late, *next; l; l = next) {
     next = l->next;
     if (l->loaded.variant) k->device->ops->unload(k->device, &l->loaded);
-    nereid_image_free(l->image);
-    free(l->divisors);
-    free(l);
+    free_late(l);
   }
 }

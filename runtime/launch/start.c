@@ -238,33 +238,39 @@ static const IntExpr *failing_guard(const ImageVariant *v, const int64_t *values
   return NULL;
 }
 
-/* The code of variant i whose maps the launch's strides fit, if there is one that takes it. */
-static int choose_divided(Start *s, int i, bool *found) {
-  uint8_t divisors[IMAGE_MAX_PARAMS];
+/* Takes late code of variant i if there is such code for the launch. */
+static int try_late(Start *s, int i, LateKind kind, const uint8_t *divisors, bool *taken) {
   const ImageNoAlias *pair;
-  const Loaded *divided;
-  *found = false;
-  if (!find_divisors(s, s->chosen->variant, divisors)) return 0;
-  int code = kernel_load_divided(&divided, s->kernel, i, divisors);
-  if (code || !divided) return code;
-  *found = noalias_holds(s, divided->variant, &pair) && maps_fit(s, divided->variant);
-  if (*found) s->chosen = divided;
+  const Loaded *late;
+  int code = kernel_load_late(&late, s->kernel, i, kind, divisors);
+  if (code || !late) return code;
+  *taken = noalias_holds(s, late->variant, &pair) && maps_fit(s, late->variant);
+  if (*taken) s->chosen = late;
   return 0;
 }
 
-/* Variant i, or its code for other strides, or that for overlapping arguments, which takes no maps
- * either. */
+/* Of variant i, whose maps can't be made for the launch. */
+static int choose_without_maps(Start *s, int i, bool *taken) {
+  uint8_t divisors[IMAGE_MAX_PARAMS];
+  int code = 0;
+  if (find_divisors(s, s->chosen->variant, divisors))
+    code = try_late(s, i, LATE_DIVIDED, divisors, taken);
+  if (!code && !*taken) code = try_late(s, i, LATE_PLAIN, NULL, taken);
+  return code;
+}
+
+/* Variant i, or code of it for launches whose arguments overlap, or have no maps. */
 static int choose_code(Start *s, int i) {
   nereid_kernel *k = s->kernel;
   const ImageVariant *v = k->loaded[i].variant;
   const ImageNoAlias *pair;
-  bool found = false;
+  bool taken = false;
   s->chosen = &k->loaded[i];
   bool apart = noalias_holds(s, v, &pair);
   if (apart && maps_fit(s, v)) return 0;
-  int code = apart && v->ordered ? choose_divided(s, i, &found) : 0;
-  if (code || found) return code;
-  if (v->ordered) return kernel_load_ordered(&s->chosen, k, i);
+  int code = apart && v->ordered ? choose_without_maps(s, i, &taken) : 0;
+  if (code || taken) return code;
+  if (v->ordered) return kernel_load_late(&s->chosen, k, i, LATE_ORDERED, NULL);
   if (apart) return error_set(NEREID_E_USAGE, E_RUN_MAP, k->image->name);
   return error_set(NEREID_E_USAGE, E_RUN_ALIAS, k->image->params[pair->a].name,
                    k->image->params[pair->b].name, k->image->name);

@@ -577,6 +577,9 @@ static void test_strides(const Fake *f) {
              "rows of A at multiples of 2 bytes");
   check_call(maps_of_launch(f, l, 72, 76, 66) == 0, "no rows are aligned");
   check_call(maps_of_launch(f, l, 0, 72, 64) == 0 && l->start.chosen != own, "no rows at all");
+  const Loaded *plain = l->start.chosen;
+  check_call(maps_of_launch(f, l, 72, 0, 64) == 0 && l->start.chosen == plain,
+             "one row many times");
   check_call(maps_of_launch(f, l, 72, 72, 64) == 0 && l->start.chosen == own, "known maps");
   nereid_launch_set_int(l, 8, -1);
   check_call(maps_of_launch(f, l, 72, 72, 64) == 0 && l->start.chosen != own,
