@@ -490,7 +490,7 @@ static void forget_bulk(Pipe *p) {
 }
 
 /* Are all rings read at once: by products alone, or by the one product of the loop?  Where threads
- * need an operand later than another, boxes gain nothing (bench/history.md) but in rotated loops. */
+ * need an operand later than another, boxes gain in rotated loops alone (bench/history.md). */
 static bool reads_rings_at_once(const Pipe *p) {
   const NestBlock *body = p->loop->regions[0];
   if (find_lone_dots(p)) return true;

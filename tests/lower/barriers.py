@@ -8,7 +8,7 @@ superfluous, and the interpreter is strict enough to see that each is needed.
 import hashlib, pathlib, subprocess, sys, tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent / "barriers"))
-from cases import CASES, NEEDLESS, NEREID, SYNC, VARIANTS, compiled  # noqa: E402
+from cases import CASES, NEREID, SYNC, VARIANTS, compiled, is_needless  # noqa: E402
 
 QUICK, QUICK_REMOVALS = 2, 6
 
@@ -44,7 +44,7 @@ def check(name, variant, folder):
     failures, tried = [], chosen(len(at), name, variant)
     for k in tried:
         got, status = run(name, "\n".join(lines[:at[k]] + lines[at[k] + 1:]), folder)
-        needless = (name.split()[0], lines[at[k]].strip()) in NEEDLESS
+        needless = is_needless(name, lines, at[k])
         if not status and got == want and not needless:
             failures.append(f"{name} {variant}: nobody misses line {at[k] + 1}: {lines[at[k]]}")
     return len(tried) - len(failures), failures

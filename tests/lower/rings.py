@@ -8,7 +8,7 @@ they are must be proven, and so must loops of any number of iterations that is k
 import pathlib, re, subprocess, sys, tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent / "barriers"))
-from cases import CASES, NEEDLESS, NEREID, OURS, SYNC, VARIANTS, compiled  # noqa: E402
+from cases import CASES, NEREID, OURS, SYNC, VARIANTS, compiled, is_needless  # noqa: E402
 
 RING = re.compile(r"^ *(cp\.async|bulk\.copy|%\S+ = wgmma) ", re.M)
 FENCE = re.compile(r'^ *fence \{kind "mma"\}')
@@ -35,8 +35,7 @@ def check(name, variant, folder):
     failures = [f"{name} {variant}: not proven as it is: {why}"] if why else []
     at = [i for i, line in enumerate(lines) if SYNC.match(line) or FENCE.match(line)]
     for i in at:
-        needless = (name.split()[0], lines[i].strip()) in NEEDLESS
-        if not needless and not unproven(lines[:i] + lines[i + 1:], folder):
+        if not is_needless(name, lines, i) and not unproven(lines[:i] + lines[i + 1:], folder):
             failures.append(f"{name} {variant}: proven without line {i + 1}: {lines[i]}")
     return 1 + len(at) - len(failures), failures
 

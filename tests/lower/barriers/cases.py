@@ -9,7 +9,8 @@ SYNC = re.compile(r"^ *(bar|cp\.commit|cp\.wait|mma\.commit|mma\.wait|mbar\.\w+|
 # Each a target, warps, stages; the first ones are those of a quick run.
 VARIANTS = [(t, w, s) for s in (3, 2, 4, 1) for t, w in
             (("sm_90a", 4), ("sm_80", 8), ("sm_80", 4), ("sm_90a", 8))]
-# What none of these runs can miss, though the compiler cannot know; and what a proof does not need.
+# What none of these runs can miss, though the compiler cannot know; and what a proof does not need:
+# the statement, or two of them where the first one's text is that of others.
 NEEDLESS = {
     ("rotary", "bar @26:5"): "stores to two halves of a row, apart as the mask keeps to a half",
     ("attention", "cp.commit @22:5"): "of a loop that runs once, over the keys that fill no block",
@@ -18,9 +19,15 @@ NEEDLESS = {
     ("attention", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
     ("products", 'fence {kind "proxy"} @9'): "of stores to a ring's bytes before its copies",
     ("attend", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
+    ("attend", "bar @5", "unroll a:2 @5 {"): "between the queries and the result, if no key is there",
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
     ("gated", 'fence {kind "mma"} @13'): "of the second product, before whose registers are touched",
 }
+
+
+def is_needless(name, lines, i):
+    key = name.split()[0], lines[i].strip()
+    return key in NEEDLESS or (*key, lines[i + 1].strip()) in NEEDLESS
 
 
 def case(file, kernel, grid, defines="", **args):
