@@ -223,7 +223,17 @@ static void print_gpu_resources(Text *out, const Estimate *e) {
   text_printf(out, "%-18s %lld B per program\n", "shared memory", (long long)e->shared);
   print_count(out, "pipeline stages", e->stages, "");
   print_excess(out, "bank conflicts", e->conflicts, "accesses of shared memory");
-  print_excess(out, "scattered accesses", e->lines, "128-byte lines of global memory");
+}
+
+static void print_occupancy(Text *out, const Estimate *e) {
+  print_count(out, "occupancy", e->occupancy,
+              e->occupancy == 1 ? " program per SM" : " programs per SM");
+}
+
+void estimate_print_resources(Text *out, const Estimate *e) {
+  if (!e->gpu) return;
+  print_gpu_resources(out, e);
+  print_occupancy(out, e);
 }
 
 void estimate_print(Text *out, const Estimate *e) {
@@ -236,10 +246,11 @@ void estimate_print(Text *out, const Estimate *e) {
   if (e->gpu) print_scaled(out, "tensor cores", e->tensor_flops, "FLOP");
   print_scaled(out, "f32 arithmetic", e->f32_flops, "FLOP");
   print_scaled(out, "special functions", e->specials, "");
-  if (e->gpu) print_gpu_resources(out, e);
+  if (e->gpu) {
+    print_gpu_resources(out, e);
+    print_excess(out, "scattered accesses", e->lines, "128-byte lines of global memory");
+  }
   print_count(out, "programs", e->programs, "");
-  if (e->gpu)
-    print_count(out, "occupancy", e->occupancy,
-                e->occupancy == 1 ? " program per SM" : " programs per SM");
+  if (e->gpu) print_occupancy(out, e);
   print_count(out, "waves", e->waves, "");
 }

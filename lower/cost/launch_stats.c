@@ -341,7 +341,7 @@ static void find_resources(Arena *a, LaunchStats *f, const Simulation *sim, cons
 
 /* ---- all ---- */
 
-static void set_parameters(Simulation *sim, const EstimateInput *in) {
+void simulation_set_parameters(Simulation *sim, const EstimateInput *in) {
   for (uint32_t i = 0; i < sim->nest->nparams; i++)
     for (int k = 0; k < in->nvalues; k++)
       if (sim->nest->params[i]->dtype != DT_PTR &&
@@ -356,7 +356,7 @@ LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in
   g->in = in;
   g->stats = &f;
   g->sim = simulation_new(a, n, in->peaks, in->grid);
-  set_parameters(g->sim, in);
+  simulation_set_parameters(g->sim, in);
   find_resources(a, &f, g->sim, in->peaks);
   sample_all(g);
   g->sim->counting = g->sim->timing = false;

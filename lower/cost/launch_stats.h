@@ -24,6 +24,8 @@ typedef struct LaunchStats {
 /* Register pressure: an estimate of the 32-bit registers of a thread, the most that are live at one
  * statement of level thread (register_pressure.c).  The assembler may do better or worse. */
 int register_pressure(Arena *a, const Nest *n);
+/* The most that are live at a statement of each source line, `lines` of them. */
+void register_pressure_of_lines(Arena *a, const Nest *n, double *lines);
 
 LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in);
 

@@ -15,6 +15,7 @@ typedef struct {
   bool *live;
   int64_t *index;
   double now, most;
+  double *lines; /* the most at statements of each source line; NULL: not wanted */
   int guards;    /* live ones */
   bool products; /* there are some */
   int steps;
@@ -132,6 +133,7 @@ static void back_stmt(Live *v, const NestStmt *s) {
   double now = v->now;
   if (v->guards > PREDICATES) now += weights_of(v)->guards * (float)(v->guards - PREDICATES);
   if (now > v->most) v->most = now;
+  if (v->lines && now > v->lines[s->span.line]) v->lines[s->span.line] = now;
 }
 
 /* ---- unrolled loops that follow each other ---- */
@@ -192,10 +194,16 @@ static void back(Live *v, const NestBlock *b) {
   }
 }
 
-int register_pressure(Arena *a, const Nest *n) {
-  Live v = {.nest = n, .products = has_products(n->body)};
+static double most_live(Arena *a, const Nest *n, double *lines) {
+  Live v = {.nest = n, .products = has_products(n->body), .lines = lines};
   number_live_registers(&v, a);
   lighten(&v, n->body);
   back(&v, n->body);
-  return (int)v.most + (v.products ? OF_PRODUCTS : OF_OTHERS).own;
+  return v.most + weights_of(&v)->own;
+}
+
+int register_pressure(Arena *a, const Nest *n) { return (int)most_live(a, n, NULL); }
+
+void register_pressure_of_lines(Arena *a, const Nest *n, double *lines) {
+  most_live(a, n, lines);
 }

@@ -499,11 +499,20 @@ static void simulate_stmt(Simulation *sim, const NestStmt *s) {
   }
 }
 
+static void simulate_line(Simulation *sim, const NestStmt *s) {
+  SimCounts before = sim->counts;
+  simulate_stmt(sim, s);
+  double *line = (double *)&sim->lines[s->span.line];
+  const double *now = (const double *)&sim->counts, *then = (const double *)&before;
+  for (size_t i = 0; i < sizeof before / sizeof *now; i++) line[i] += now[i] - then[i];
+}
+
 /* A simulation that takes too long ends early: what it has counted has to do. */
 static void simulate_block(Simulation *sim, const NestBlock *b) {
   for (const NestStmt *s = b->first; s && sim->steps < STEPS_MAX; s = s->next) {
     sim->steps++;
-    simulate_stmt(sim, s);
+    if (sim->lines && !s->nregions) simulate_line(sim, s);
+    else simulate_stmt(sim, s);
   }
 }
 

@@ -76,6 +76,7 @@ typedef struct {
   int steps;     /* statements that this warp has simulated */
   double weight; /* executions that the present one represents */
   SimCounts counts;
+  SimCounts *lines;     /* by source line: the counts of its statements; NULL: not wanted */
   SimSite sites[SIM_SITES];
   int nsites;
   int narrays; /* pointer parameters */
@@ -94,6 +95,7 @@ typedef struct {
  * first. */
 Simulation *simulation_new(Arena *a, const Nest *n, const DevicePeaks *r, const int64_t grid[3]);
 void simulation_set(Simulation *sim, uint32_t param, int64_t value);
+void simulation_set_parameters(Simulation *sim, const EstimateInput *in); /* those with values */
 /* Forgets the program before. */
 void simulation_start(Simulation *sim, const int64_t pid[3]);
 /* Simulates a warp's part; adds to counts and sites.  sim->time is then how long it took

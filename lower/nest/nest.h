@@ -178,6 +178,7 @@ typedef struct {
   MapAxis axes[MAX_MAP_RANK]; /* innermost first */
   NestVar *natural[MAX_NATURAL]; /* integer parameters that a launch with the map has from 0 to
                                     2^30; NULL after the last */
+  Span span; /* of the load whose boxes these are; not in the text */
 } TensorMap;
 
 typedef enum { REF_NONE, REF_VAR, REF_AFFINE, REF_FLOAT } RefKind;

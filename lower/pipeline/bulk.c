@@ -48,6 +48,7 @@ bool bulk_load(BulkLoad *out, const Definitions *d, const NestStmt *loop, const 
   *out = (BulkLoad){.buffer = b, .access.fast = from};
   if (!box_access(&out->access, d, loop, load) || out->access.map.dtype != b->dtype) return false;
   MapAxis *axes = out->access.map.axes;
+  out->access.map.span = load->span;
   axes[0].box = (int32_t)(row / size);
   axes[1].box = b->tile.shape[1 - fast];
   out->panels = b->tile.shape[fast] / axes[0].box;

@@ -1,0 +1,318 @@
+#include "lower/cost/explain.h"
+
+#include <string.h>
+
+#include "lower/cost/launch_stats.h"
+#include "lower/schedule/schedule.h"
+
+enum { SECTOR = 32 };
+
+typedef struct {
+  Arena *arena;
+  Explanation *out;
+  const Nest *nest;
+  LineReport *lines; /* by line */
+  uint32_t nlines;
+  SimCounts *counts; /* by line, of one warp */
+  double *bytes;     /* by line, between the cache and a program */
+  double *registers; /* by line */
+  bool *seen;        /* by buffer id */
+} Explaining;
+
+/* ---- facts ---- */
+
+static void add_fact(Explaining *x, Span at, const char *name, const char *text) {
+  if (at.file != x->out->file) return;
+  LineReport *r = &x->lines[at.line];
+  for (size_t i = 0; i < r->facts.len; i++)
+    if (!strcmp(r->facts.data[i].name, name) && !strcmp(r->facts.data[i].text, text)) return;
+  LineFact f = {name, text};
+  vec_push(x->arena, &r->facts, f);
+}
+
+static uint32_t last_line(const NestBlock *b) {
+  uint32_t most = 0;
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    if (s->span.line > most) most = s->span.line;
+    for (uint32_t r = 0; r < s->nregions; r++) {
+      uint32_t in = last_line(s->regions[r]);
+      if (in > most) most = in;
+    }
+  }
+  return most;
+}
+
+/* ---- layouts ---- */
+
+static void add_layout(Explaining *x, const TileOp *op, const char **names) {
+  const Unit *u = x->out->unit;
+  for (uint32_t i = 0; i < op->nresults; i++) {
+    const TileValue *v = op->results[i];
+    const ValuePlan *plan = &u->schedule->values[v->id];
+    if (!plan->held || op->span.line >= x->nlines) continue;
+    Text t = text_new(x->arena);
+    text_printf(&t, "%%%s ", names[v->id]);
+    layout_print(&t, &plan->layout);
+    add_fact(x, op->span, "layout", t.data);
+  }
+}
+
+typedef struct {
+  Explaining *x;
+  const char **names;
+} Layouts;
+
+static void visit_op(TileOp *op, void *context) {
+  Layouts *l = context;
+  bool moves = op->code == TILE_LOAD || op->code == TILE_DOT || op->code == TILE_VIEW_LOAD;
+  if (moves) add_layout(l->x, op, l->names);
+}
+
+static void add_layouts(Explaining *x) {
+  const Unit *u = x->out->unit;
+  if (!u->schedule) return;
+  Layouts l = {x, tile_value_names(u->tile, x->arena)};
+  tile_walk(u->tile->body, visit_op, &l);
+}
+
+/* ---- accesses and products ---- */
+
+static const char *ring_text(Arena *a, const NestBuffer *b) {
+  if (b->slots < 2) return arena_printf(a, "to @%s", b->name);
+  return arena_printf(a, "to @%s, %d slots, %d iterations ahead", b->name, b->slots, b->slots - 1);
+}
+
+/* A box belongs to the load that it is copied for. */
+static Span place_of(const Explaining *x, const NestStmt *s) {
+  const TensorMap *m = s->code == NEST_BULK_COPY ? nest_map_of(x->nest, s) : NULL;
+  return m && m->span.line ? m->span : s->span;
+}
+
+static void add_box(Explaining *x, const NestStmt *s) {
+  const TensorMap *m = nest_map_of(x->nest, s);
+  Text t = text_new(x->arena);
+  text_printf(&t, "%s, boxes of ", dtype_name(m->dtype));
+  for (int i = 0; i < m->rank; i++) text_printf(&t, i ? " x %d" : "%d", m->axes[i].box);
+  text_printf(&t, " by one thread %s", ring_text(x->arena, s->mems[0].buffer));
+  add_fact(x, place_of(x, s), "copy", t.data);
+}
+
+static void add_access(Explaining *x, const NestStmt *s) {
+  bool copy = s->code == NEST_CP_ASYNC, shared = !copy && s->mems[0].buffer;
+  bool writes = nest_flags(s) & NEST_IS_WRITE, atomic = nest_flags(s) & NEST_IS_ATOMIC;
+  int64_t bytes = copy ? nest_int(s, NA_bytes, 0) : nest_int(s, NA_n, 1) * dtype_bytes(s->type);
+  const char *name = copy ? "copy" : atomic ? "atomic" : writes ? "store" : "load";
+  Text t = text_new(x->arena);
+  text_printf(&t, "%s, %lld bytes a thread", dtype_name(s->type), (long long)bytes);
+  if (copy) text_printf(&t, " by cp.async %s", ring_text(x->arena, s->mems[0].buffer));
+  if (shared) text_printf(&t, " %s @%s", writes ? "to" : "from", s->mems[0].buffer->name);
+  add_fact(x, s->span, name, t.data);
+}
+
+static void add_matrices(Explaining *x, const NestStmt *s) {
+  long long bytes = 16 * nest_int(s, NA_n, 1);
+  add_fact(x, s->span, "load",
+           arena_printf(x->arena, "%s, matrices of %lld bytes a thread from @%s",
+                        dtype_name(s->type), bytes, s->mems[0].buffer->name));
+}
+
+static void add_product(Explaining *x, const NestStmt *s) {
+  const char *atom = nest_str(s, NA_atom, "");
+  if (s->code == NEST_MMA) {
+    add_fact(x, s->span, "product", atom);
+    return;
+  }
+  add_fact(x, s->span, "product",
+           arena_printf(x->arena, "%s, %lld columns, left operand from %s", atom,
+                        (long long)nest_int(s, NA_columns, 0),
+                        s->mems[0].buffer ? "shared memory" : "registers"));
+}
+
+static void add_wait(Explaining *x, const NestStmt *s) {
+  long long groups = nest_int(s, NA_groups, 0);
+  const char *what = s->code == NEST_MMA_WAIT ? "products" : "copies";
+  if (s->code == NEST_BAR) add_fact(x, s->span, "waits", "for all threads");
+  else if (s->code == NEST_MBAR_WAIT) add_fact(x, s->span, "waits", "for the slot's boxes");
+  else if (!groups) add_fact(x, s->span, "waits", arena_printf(x->arena, "for all %s", what));
+  else
+    add_fact(x, s->span, "waits",
+             arena_printf(x->arena, "for %s but those of the last %lld groups", what, groups));
+}
+
+static void add_buffers(Explaining *x, const NestStmt *s) {
+  for (uint32_t i = 0; i < s->nmems; i++) {
+    const NestBuffer *b = s->mems[i].buffer;
+    if (!b || x->seen[b->id]) continue;
+    x->seen[b->id] = true;
+    add_fact(x, place_of(x, s), "shared",
+             arena_printf(x->arena, "@%s, %lld bytes from %lld on", b->name, (long long)b->bytes,
+                          (long long)b->offset));
+  }
+}
+
+static void add_statement(Explaining *x, const NestStmt *s) {
+  add_buffers(x, s);
+  switch (s->code) {
+    case NEST_LD: case NEST_ST: case NEST_ATOM: case NEST_ATOM_CAS: case NEST_RED:
+    case NEST_CP_ASYNC: add_access(x, s); break;
+    case NEST_BULK_COPY: add_box(x, s); break;
+    case NEST_LDMATRIX: add_matrices(x, s); break;
+    case NEST_MMA: case NEST_WGMMA: add_product(x, s); break;
+    case NEST_BAR: case NEST_CP_WAIT: case NEST_MMA_WAIT: case NEST_MBAR_WAIT:
+      add_wait(x, s);
+      break;
+    default: break;
+  }
+}
+
+/* ---- rings ---- */
+
+static void inspect_ring(RingReport *r, const NestBlock *b) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    bool box = s->code == NEST_BULK_COPY, copy = box || s->code == NEST_CP_ASYNC;
+    if (copy && s->mems[0].buffer->slots > r->slots) {
+      r->slots = s->mems[0].buffer->slots;
+      r->form = box ? "boxes" : "cp.async";
+    }
+    int groups = s->code == NEST_MMA_WAIT ? (int)nest_int(s, NA_groups, 0) : 0;
+    if (groups > r->in_flight) r->in_flight = groups;
+    for (uint32_t i = 0; i < s->nregions; i++)
+      if (s->regions[i] && s->code != NEST_FOR) inspect_ring(r, s->regions[i]);
+  }
+}
+
+static void walk(Explaining *x, const NestBlock *b) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    add_statement(x, s);
+    RingReport r = {.line = s->span.line};
+    if (s->code == NEST_FOR) inspect_ring(&r, s->regions[0]);
+    if (r.slots > 1) {
+      vec_push(x->arena, &x->out->rings, r);
+      add_fact(x, s->span, "ring",
+               arena_printf(x->arena, "%d slots, filled %d iterations ahead by %s%s", r.slots,
+                            r.slots - 1, r.form,
+                            r.in_flight ? ", products run on into the next iteration" : ""));
+    }
+    for (uint32_t i = 0; i < s->nregions; i++) walk(x, s->regions[i]);
+  }
+}
+
+/* ---- costs ---- */
+
+static void simulate_lines(Explaining *x, const EstimateInput *in) {
+  Simulation *sim = simulation_new(x->arena, x->nest, in->peaks, in->grid);
+  const int64_t first[3] = {0, 0, 0};
+  simulation_set_parameters(sim, in);
+  sim->lanes = SIM_LANES;
+  sim->counting = sim->timing = true;
+  sim->lines = x->counts;
+  simulation_start(sim, first);
+  simulate_warp(sim, 0);
+  for (int i = 0; i < sim->nsites; i++) {
+    const SimSite *s = &sim->sites[i];
+    Span at = place_of(x, s->stmt);
+    double warps = s->once ? 1 : x->nest->warps;
+    if (at.line < x->nlines) x->bytes[at.line] += SECTOR * s->touched_sectors * warps;
+  }
+}
+
+static const char *excess(Arena *a, double least, double turns) {
+  if (turns <= least * 1.005) return "none";
+  return arena_printf(a, "%.3g times the fewest turns", turns / least);
+}
+
+static void add_floor(Explaining *x, Span at, const SimCounts *sum, double bytes) {
+  const SimCounts *c = &x->counts[at.line];
+  const Estimate *e = &x->out->estimate;
+  const double *us = e->bound_us;
+  if (!x->out->launch) return;
+  Text t = text_new(x->arena);
+  if (c->tensor > 0 && sum->tensor > 0)
+    text_printf(&t, "%.3g us of matrix units", us[BOUND_TENSOR] * c->tensor / sum->tensor);
+  if (c->issued > 0 && sum->issued > 0 && us[BOUND_ISSUE] > 0)
+    text_printf(&t, "%s%.3g us of instructions", t.len ? ", " : "",
+                us[BOUND_ISSUE] * c->issued / sum->issued);
+  double own = x->bytes[at.line];
+  if (own > 0 && us[BOUND_CACHE] > 0)
+    text_printf(&t, "%s%.3g us of the cache", t.len ? ", " : "", us[BOUND_CACHE] * own / bytes);
+  if (t.len) add_fact(x, at, "floor", t.data);
+}
+
+static void add_costs(Explaining *x) {
+  SimCounts sum = {0};
+  double bytes = 0;
+  for (uint32_t i = 0; i < x->nlines; i++) bytes += x->bytes[i];
+  for (uint32_t i = 0; i < x->nlines; i++)
+    for (size_t k = 0; k < sizeof sum / sizeof(double); k++)
+      ((double *)&sum)[k] += ((double *)&x->counts[i])[k];
+  for (uint32_t i = 0; i < x->nlines; i++) {
+    const SimCounts *c = &x->counts[i];
+    Span at = {.file = x->out->file, .line = i};
+    if (!x->lines[i].facts.len) continue;
+    if (c->shared_least > 0)
+      add_fact(x, at, "conflicts", excess(x->arena, c->shared_least, c->shared));
+    if (x->out->launch && c->lines_least > 0 && c->lines > c->lines_least * 1.005)
+      add_fact(x, at, "scattered", excess(x->arena, c->lines_least, c->lines));
+    if (x->registers[i] >= 1)
+      add_fact(x, at, "registers", arena_printf(x->arena, "%.0f live", x->registers[i]));
+    add_floor(x, at, &sum, bytes);
+  }
+}
+
+Explanation *explain_unit(Arena *a, const Unit *u, const EstimateInput *in, bool launch) {
+  const Nest *n = u->nest;
+  Explanation *out = ARENA_NEW(a, Explanation);
+  *out = (Explanation){.unit = u, .file = n->span.file, .launch = launch};
+  LaunchStats stats = launch_stats_gather(a, n, in);
+  out->estimate = estimate_stats(&stats, in->peaks);
+  Explaining x = {.arena = a, .out = out, .nest = n, .nlines = last_line(n->body) + 1};
+  x.lines = ARENA_ARRAY(a, LineReport, x.nlines);
+  x.counts = ARENA_ARRAY(a, SimCounts, x.nlines);
+  x.bytes = ARENA_ARRAY(a, double, x.nlines);
+  x.registers = ARENA_ARRAY(a, double, x.nlines);
+  x.seen = ARENA_ARRAY(a, bool, n->nbuffers + 1);
+  walk(&x, n->body);
+  add_layouts(&x);
+  simulate_lines(&x, in);
+  register_pressure_of_lines(a, n, x.registers);
+  add_costs(&x);
+  for (uint32_t i = 0; i < x.nlines; i++) {
+    x.lines[i].line = i;
+    if (x.lines[i].facts.len) vec_push(a, &out->lines, x.lines[i]);
+  }
+  return out;
+}
+
+/* ---- text ---- */
+
+void explanation_print_totals(Text *out, const Explanation *e) {
+  const Nest *n = e->unit->nest;
+  text_printf(out, "%s for %s, %d warps\n", n->name, n->options.target, n->warps);
+  if (e->launch) estimate_print(out, &e->estimate);
+  else estimate_print_resources(out, &e->estimate);
+}
+
+/* A line of the source without its indentation. */
+static void print_source_line(Text *out, const Source *s, uint32_t line) {
+  const char *at = s ? s->text : NULL;
+  for (uint32_t i = 1; at && i < line; i++) {
+    at = strchr(at, '\n');
+    if (at) at++;
+  }
+  if (!at) return;
+  at += strspn(at, " \t");
+  text_putn(out, at, strcspn(at, "\r\n"));
+}
+
+void explanation_print(Text *out, const Explanation *e) {
+  const Source *s = diag_file(e->unit->diags, e->file);
+  explanation_print_totals(out, e);
+  for (size_t i = 0; i < e->lines.len; i++) {
+    const LineReport *r = &e->lines.data[i];
+    text_printf(out, "\n%5u  ", r->line);
+    print_source_line(out, s, r->line);
+    text_puts(out, "\n");
+    for (size_t k = 0; k < r->facts.len; k++)
+      text_printf(out, "       %-11s %s\n", r->facts.data[k].name, r->facts.data[k].text);
+  }
+}
