@@ -444,23 +444,30 @@ static double call_ns(const LoadItem *item) {
   return isinf(ns) ? 0 : ns;
 }
 
+typedef struct {
+  int item;
+  double ns;
+} CallTime;
+
 static int less_time_first(const void *a, const void *b) {
-  double x = call_ns(*(LoadItem *const *)a), y = call_ns(*(LoadItem *const *)b);
-  if (x != y) return x < y ? -1 : 1;
-  return *(LoadItem *const *)a < *(LoadItem *const *)b ? -1 : 1;
+  const CallTime *x = a, *y = b;
+  if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
+  return x->item < y->item ? -1 : 1;
 }
 
 /* Those that take least; never those whose time is unknown. */
 static void find_brief(Loading *w) {
-  LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
+  CallTime *times = ARENA_ARRAY(w->arena, CallTime, (size_t)w->n);
   double call = 0, sum = 0;
   w->brief = ARENA_ARRAY(w->arena, bool, (size_t)w->n);
-  for (int i = 0; i < w->n; i++) call += call_ns(sorted[i] = &w->items[i]);
-  qsort(sorted, (size_t)w->n, sizeof *sorted, less_time_first);
   for (int i = 0; i < w->n; i++) {
-    double ns = call_ns(sorted[i]);
-    sum += ns;
-    w->brief[sorted[i] - w->items] = ns > 0 && sum <= fmax(BRIEF_NS, BRIEF_SHARE * call);
+    times[i] = (CallTime){i, call_ns(&w->items[i])};
+    call += times[i].ns;
+  }
+  qsort(times, (size_t)w->n, sizeof *times, less_time_first);
+  for (int i = 0; i < w->n; i++) {
+    sum += times[i].ns;
+    w->brief[times[i].item] = times[i].ns > 0 && sum <= fmax(BRIEF_NS, BRIEF_SHARE * call);
   }
 }
 
