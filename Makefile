@@ -359,8 +359,8 @@ SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 STRESS = $(MAKE) B=build-stress UNIT_LDFLAGS= CFLAGS='$(SANITIZE)' \
   CPPFLAGS='-DARENA_STRESS -include tests/fuzz/stress/failing.h'
 # The same tests with sanitizers, arenas of tiny chunks, and allocations that fail on demand; then
-# each assertion fails in turn.  It takes hours: TEST_OPTIONS='--share 2/8' runs the second of eight
-# shares of the tests.
+# each assertion fails in turn.  Two idle cores take half an hour after the build, by the seconds of
+# processors of its parts; TEST_OPTIONS='--share 2/8' runs the second of eight shares of the tests.
 stress:
 	NEREID_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	  $(STRESS) check

@@ -13,7 +13,8 @@ sys.path.append(str(ROOT / "tests/support"))
 from quick_cc import quick_compiler  # noqa: E402
 from tally import check, report  # noqa: E402
 
-NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
+NEREID = os.environ.get("NEREID", str(BUILD / "nereid"))
 SONAMES = {"blas": "libopenblas.so.0", "dnnl": "libdnnl.so.3", "cublas": "libcublasLt.so.13",
            "cudnn": "libcudnn.so.9"}
 
@@ -477,7 +478,7 @@ graph.compile(driver.device("cuda"), {"keep": True})
 
 def check_kept(machine):
     """An executable from the cache has its calls, unless the library can't be used any more."""
-    package = pathlib.Path(NEREID).parent / "python"
+    package = BUILD / "python"
     if not (package / "nereid").exists():
         return
     model = Convolution(1).write(machine.folder, "f16")[0]
