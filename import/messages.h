@@ -17,6 +17,8 @@
 #define E_GRAPH_ELEMENTS "%s: a function of scores has operators of single elements only"
 #define E_GRAPH_FLEX \
   "flex_attention takes tensors whose types are known, two graphs, a block mask and a scale"
+#define E_GRAPH_FLEX_READ \
+  "a function of scores has gradients of tensors that it reads at an index of each axis, no others"
 #define E_GRAPH_ARGUMENT "'%s' is not allowed here: a graph's values are calls, x[0], or a + b"
 
 /* archives and the tensors in them */

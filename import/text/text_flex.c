@@ -1,6 +1,7 @@
-/* flex_attention of printed graphs: its functions of a score are classes within the module's, of
- * numbers without axes.  Here each of these has all elements at once, as nereid.flex_attention
- * wants them (torch_backend/segments/flex.py does the same for torch.compile). */
+/* flex_attention of printed graphs, and its gradient: functions of a score are classes within the
+ * module's, of numbers without axes.  Here each of these has all elements at once, as
+ * nereid.flex_attention wants them (torch_backend/segments/flex.py does the same for
+ * torch.compile). */
 #include <string.h>
 
 #include "import/messages.h"
@@ -19,7 +20,7 @@ Node *text_named(const Reader *r, Name name) {
 
 void text_note(Reader *r, const TextName **list, Name name, const Expr *value, Node *node) {
   TextName *n = ARENA_ARRAY(r->g->arena, TextName, 1);
-  *n = (TextName){name, value, node, *list};
+  *n = (TextName){.name = name, .value = value, .node = node, .next = *list};
   *list = n;
 }
 
@@ -92,6 +93,103 @@ static bool goes_by_elements(const Node *n) {
                       OP_prims_convert_element_type_default);
 }
 
+/* ---- what the gradient of a function of scores adds to tensors that it reads ---- */
+
+static const TextAdded *added_by(const Reader *r, const Expr *e) {
+  if (e->kind != EX_NAME) return NULL;
+  for (const TextName *n = r->values; n; n = n->next)
+    if (n->name == e->name) return n->added;
+  return NULL;
+}
+
+static bool is_attribute(const Expr *e, const char *name) {
+  return e->kind == EX_ATTR && !strcmp(e->name, name);
+}
+
+static bool is_scatter(const Expr *e) {
+  return e->kind == EX_CALL && is_attribute(e->a, "default") &&
+         is_attribute(e->a->a, "zeros_and_scatter") && is_attribute(e->a->a->a, "flex_lib");
+}
+
+static Node *element(Reader *r, const Expr *e, const char *target, Node *x, Arg y) {
+  return make(r, e, target, 2, (Arg[]){arg_node(x), y});
+}
+
+static Node *choose(Reader *r, const Expr *e, const char *target, Node *test, Node *x, Arg y) {
+  return make(r, e, target, 3, (Arg[]){arg_node(test), arg_node(x), y});
+}
+
+/* The place among a tensor's elements, -1 for none; indices may count from the end. */
+static Node *place_of(Reader *r, const Expr *e, const Arg *shape, const Arg *indices) {
+  Node *place = NULL, *inside = NULL;
+  for (uint32_t i = 0; i < shape->n; i++) {
+    Arg size = shape->items[i], wide = {.kind = ARG_DTYPE, .dtype = DT_I64, .name = "int64"};
+    Node *x = element(r, e, "aten.to.dtype", indices->items[i].node, wide);
+    Node *ends = element(r, e, "aten.lt.Scalar", x, arg_int(r->g, 0));
+    x = choose(r, e, "aten.where.self", ends, element(r, e, "aten.add.Tensor", x, size),
+               arg_node(x));
+    Node *within = element(r, e, "aten.logical_and.default",
+                           element(r, e, "aten.ge.Scalar", x, arg_int(r->g, 0)),
+                           arg_node(element(r, e, "aten.lt.Scalar", x, size)));
+    if (place) {
+      x = element(r, e, "aten.add.Tensor", element(r, e, "aten.mul.Tensor", place, size),
+                  arg_node(x));
+      within = element(r, e, "aten.logical_and.default", inside, arg_node(within));
+    }
+    place = x;
+    inside = within;
+  }
+  return choose(r, e, "aten.where.ScalarOther", inside, place, arg_int(r->g, -1));
+}
+
+static bool are_nodes(const Arg *list) {
+  for (uint32_t i = 0; i < list->n; i++)
+    if (list->items[i].kind != ARG_NODE) return false;
+  return true;
+}
+
+/* A number for each score, added at an index of each axis; NULL: an error was reported. */
+static const TextAdded *read_scatter(Reader *r, const Expr *e) {
+  Arg args[3] = {arg_none()};
+  for (uint32_t i = 0; i < 3 && e->nargs == 3; i++) args[i] = r->read_arg(r, e->args[i].value);
+  bool good = args[0].kind == ARG_LIST && args[1].kind == ARG_LIST && args[0].n &&
+              args[0].n == args[1].n && are_nodes(&args[1]) && args[2].kind == ARG_NODE;
+  if (!good) {
+    if (diag_errors(r->g->diags) == 0) FAIL(r, e->span, E_GRAPH_FLEX_READ);
+    return NULL;
+  }
+  TextAdded *x = ARENA_ARRAY(r->g->arena, TextAdded, 1);
+  *x = (TextAdded){place_of(r, e, &args[0], &args[1]), args[2].node, NULL};
+  return x;
+}
+
+static const TextAdded *join_added(Reader *r, const TextAdded *x, const TextAdded *y) {
+  for (; x; x = x->next) {
+    TextAdded *copy = ARENA_ARRAY(r->g->arena, TextAdded, 1);
+    *copy = (TextAdded){x->place, x->number, y};
+    y = copy;
+  }
+  return y;
+}
+
+/* Reads a statement whose value is a gradient of a tensor; false: it is something else. */
+static bool inline_added(Reader *r, Name name, const Expr *e) {
+  const TextAdded *found = NULL;
+  if (is_scatter(e)) {
+    found = read_scatter(r, e);
+    if (!found) return true;
+  } else if (e->kind == EX_CALL && e->nargs == 2 && is_attribute(e->a, "Tensor") &&
+             is_attribute(e->a->a, "add")) {
+    const TextAdded *x = added_by(r, e->args[0].value), *y = added_by(r, e->args[1].value);
+    if (x && y) found = join_added(r, x, y);
+  }
+  if (!found) return false;
+  TextName *n = ARENA_ARRAY(r->g->arena, TextName, 1);
+  *n = (TextName){.name = name, .added = found, .next = r->values};
+  r->values = n;
+  return true;
+}
+
 /* ---- a function of scores ---- */
 
 static void inline_statement(Reader *r, const Stmt *s) {
@@ -101,6 +199,7 @@ static void inline_statement(Reader *r, const Stmt *s) {
     FAIL(r, s->span, E_GRAPH_STATEMENT);
     return;
   }
+  if (inline_added(r, target->name, s->value)) return;
   Node *n = r->read_node(r, s->value);
   if (!n) return;
   if (!goes_by_elements(n)) {
@@ -113,8 +212,22 @@ static void inline_statement(Reader *r, const Stmt *s) {
   text_note(r, &r->values, target->name, NULL, creates(n) ? with_axis(r, s->value, n) : n);
 }
 
-/* What the function gives for these operands; NULL: an error was reported. */
-static Node *inline_function(Reader *r, const Expr *e, uint32_t n, Node **operands) {
+/* The first result of a function, and what it adds to tensors of the `n` that come after four other
+ * results, by tensor. */
+static Node *read_results(Reader *r, const Expr *e, uint32_t n, const TextAdded **added) {
+  enum { OF_TENSORS = 5 };
+  bool list = e->kind == EX_LIST || e->kind == EX_TUPLE;
+  for (uint32_t i = 0; added && list && i < n && OF_TENSORS + i < e->items.len; i++)
+    added[i] = added_by(r, e->items.data[OF_TENSORS + i]);
+  if (list && !e->items.len) return NULL;
+  Arg first = r->read_arg(r, list ? e->items.data[0] : e);
+  return first.kind == ARG_NODE ? first.node : NULL;
+}
+
+/* What the function gives for these operands; NULL: an error was reported.  `added`: of a gradient,
+ * by each of the `ntensors` that the function reads. */
+static Node *inline_function(Reader *r, const Expr *e, uint32_t n, Node **operands,
+                             uint32_t ntensors, const TextAdded **added) {
   const FuncDef *f = text_submodule(r, e);
   if (!f) return NULL;
   uint32_t first = f->params.len && !strcmp(f->params.data[0].name, MODULE);
@@ -122,7 +235,7 @@ static Node *inline_function(Reader *r, const Expr *e, uint32_t n, Node **operan
     FAIL(r, f->span, E_GRAPH_SUBMODULE_INPUTS, f->params.len - first, n);
     return NULL;
   }
-  Arg result = arg_none();
+  Node *result = NULL;
   r->values = NULL;
   for (uint32_t i = 0; i < n; i++)
     text_note(r, &r->values, f->params.data[first + i].name, NULL, operands[i]);
@@ -130,13 +243,11 @@ static Node *inline_function(Reader *r, const Expr *e, uint32_t n, Node **operan
   for (uint32_t i = 0; i < f->body.len && diag_errors(r->g->diags) == 0; i++) {
     const Stmt *s = f->body.data[i];
     if (s->kind == ST_ASSIGN || s->kind == ST_ANNASSIGN) inline_statement(r, s);
-    else if (s->kind == ST_RETURN && s->value) result = r->read_arg(r, s->value);
+    else if (s->kind == ST_RETURN && s->value) result = read_results(r, s->value, ntensors, added);
   }
   r->within = false;
-  if (result.kind == ARG_LIST && result.n == 1) result = result.items[0];
-  if (result.kind == ARG_NODE) return result.node;
-  if (diag_errors(r->g->diags) == 0) FAIL(r, f->span, E_GRAPH_SUBMODULE);
-  return NULL;
+  if (!result && diag_errors(r->g->diags) == 0) FAIL(r, f->span, E_GRAPH_SUBMODULE);
+  return result;
 }
 
 /* ---- the operator ---- */
@@ -181,76 +292,227 @@ static bool is_true(const Node *n) {
   return filled && n->nargs > value && n->args[value].kind == ARG_BOOL && n->args[value].flag;
 }
 
-enum { QUERY, KEY, VALUE, SCORE, MASK, SCALE, OPTIONS, OF_SCORE, OF_MASK, ARGUMENTS };
-enum { COUNTS = 2, BLOCK_ROWS = 10, BLOCK_KEYS, MASK_GRAPH, MASK_ITEMS };
+enum { QUERY, KEY, VALUE, OPERANDS, OUT = OPERANDS, SUMS, GRAD, GRAD_SUMS };
+enum { OF_KEYS = 2, OF_ROWS = 6, TABLES = 4, BLOCK_ROWS = 10, BLOCK_KEYS, MASK_GRAPH, MASK_ITEMS };
 
-static bool is_plain_call(const Expr *e) {
-  if (e->nargs != ARGUMENTS) return false;
+/* The operator's arguments by number; `joint`: the function's gradient, of the backward pass. */
+typedef struct {
+  uint32_t score, joint, mask, scale, of_score, of_mask, n;
+} Layout;
+
+static const Layout forward = {.score = 3, .mask = 4, .scale = 5, .of_score = 7, .of_mask = 8,
+                               .n = 9};
+static const Layout backward = {.score = 7, .joint = 8, .mask = 9, .scale = 10, .of_score = 12,
+                                .of_mask = 13, .n = 14};
+
+static bool is_plain_call(const Expr *e, const Layout *at) {
+  if (e->nargs != at->n) return false;
   for (uint32_t i = 0; i < e->nargs; i++)
     if (e->args[i].name) return false;
-  const ExprList *mask = &e->args[MASK].value->items;
-  return e->args[MASK].value->kind == EX_TUPLE && mask->len == MASK_ITEMS &&
-         e->args[OF_SCORE].value->kind == EX_TUPLE && e->args[OF_MASK].value->kind == EX_TUPLE &&
-         mask->data[BLOCK_ROWS]->kind == EX_INT && mask->data[BLOCK_KEYS]->kind == EX_INT;
+  const Expr *mask = e->args[at->mask].value;
+  return mask->kind == EX_TUPLE && mask->items.len == MASK_ITEMS &&
+         e->args[at->of_score].value->kind == EX_TUPLE &&
+         e->args[at->of_mask].value->kind == EX_TUPLE &&
+         mask->items.data[BLOCK_ROWS]->kind == EX_INT &&
+         mask->items.data[BLOCK_KEYS]->kind == EX_INT;
+}
+
+/* A call that is read: its arguments, and its functions. */
+typedef struct {
+  const Expr *e;
+  const Layout *at;
+  Arg given[GRAD_SUMS + 1], scale;
+  Node *scores, *index[RANK];
+  Node *score, *mask, *chain; /* NULL: they change nothing */
+  const TextAdded **added; /* to gradients of tensors that the function reads; NULL: nothing */
+} FlexCall;
+
+/* Reads the arguments that are values; false: they are none, or of another rank. */
+static bool read_operands(Reader *r, FlexCall *c) {
+  uint32_t n = c->at->joint ? GRAD_SUMS + 1 : OPERANDS;
+  if (r->within || !is_plain_call(c->e, c->at)) return false;
+  for (uint32_t i = 0; i < n; i++) c->given[i] = r->read_arg(r, c->e->args[i].value);
+  for (uint32_t i = 0; i < OPERANDS; i++)
+    if (!is_rank_4(&c->given[i])) return false;
+  c->scale = r->read_arg(r, c->e->args[c->at->scale].value);
+  if (c->scale.kind != ARG_FLOAT && c->scale.kind != ARG_INT) return false;
+  return n == OPERANDS || (c->given[OUT].kind == ARG_NODE && c->given[SUMS].kind == ARG_NODE);
+}
+
+static void set_scale(Reader *r, const FlexCall *c, Node *n) {
+  n->named[0] = (NamedArg){pool_name(r->g->names, "scale"), c->scale};
+}
+
+static Node *make_scores(Reader *r, const FlexCall *c) {
+  Node *n = r->make_call(r, c->e, "nereid.attention_scores.default", 2, 1);
+  memcpy(n->args, c->given, 2 * sizeof *n->args);
+  set_scale(r, c, n);
+  graph_fresh_name(r->g, n, "flex");
+  return n;
+}
+
+/* Inlines a function of the `n` operands that it gets first, and of tensors. */
+static Node *function_of(Reader *r, const Expr *function, uint32_t n, Node **first,
+                         const Expr *captured, const TextAdded **added) {
+  uint32_t ntensors = captured->items.len, more = n;
+  Node **operands = ARENA_ARRAY(r->g->arena, Node *, n + ntensors);
+  memcpy(operands, first, n * sizeof *operands);
+  if (!add_captured(r, captured, &more, operands)) return NULL;
+  return inline_function(r, function, more, operands, ntensors, added);
 }
 
 /* The functions of scores and of the mask, or none where they change nothing. */
-static bool functions(Reader *r, const Expr *e, const Arg *given, Arg scale, Arg *score,
-                      Arg *mask) {
-  const Expr *graphs[] = {e->args[SCORE].value, e->args[MASK].value->items.data[MASK_GRAPH]};
-  const Expr *captured[] = {e->args[OF_SCORE].value, e->args[OF_MASK].value};
-  Node *at[RANK], *scores = r->make_call(r, e, "nereid.attention_scores.default", 2, 1);
-  memcpy(scores->args, given, 2 * sizeof *given);
-  scores->named[0] = (NamedArg){pool_name(r->g->names, "scale"), scale};
-  graph_fresh_name(r->g, scores, "flex");
-  indices(r, e, given, at);
-  Arg *results[] = {score, mask};
-  for (int i = 0; i < 2; i++) {
-    Node **operands = ARENA_ARRAY(r->g->arena, Node *, 1 + RANK + captured[i]->items.len);
-    uint32_t n = 0;
-    if (i == 0) operands[n++] = scores;
-    for (int axis = 0; axis < RANK; axis++) operands[n++] = at[axis];
-    Node *y = add_captured(r, captured[i], &n, operands)
-                  ? inline_function(r, graphs[i], n, operands) : NULL;
-    if (!y) return false;
-    bool plain = i == 0 ? y == scores : is_true(y);
-    *results[i] = plain ? arg_none() : arg_node(y);
-  }
-  return true;
+static bool functions(Reader *r, FlexCall *c) {
+  const Expr *e = c->e, *captured = e->args[c->at->of_score].value;
+  const Expr *mask = e->args[c->at->mask].value->items.data[MASK_GRAPH];
+  Node *first[2 + RANK] = {c->scores = make_scores(r, c)};
+  indices(r, e, c->given, c->index);
+  memcpy(first + 1, c->index, sizeof c->index);
+  c->score = function_of(r, e->args[c->at->score].value, 1 + RANK, first, captured, NULL);
+  if (!c->score) return false;
+  if (c->score == c->scores) c->score = NULL;
+  c->mask = function_of(r, mask, RANK, c->index, e->args[c->at->of_mask].value, NULL);
+  if (!c->mask) return false;
+  if (is_true(c->mask)) c->mask = NULL;
+  if (!c->at->joint || !c->score) return true;
+  first[1 + RANK] = make(r, e, "nereid.attention_scores_grad.default", 1,
+                         (Arg[]){arg_node(c->scores)});
+  c->added = ARENA_ARRAY(r->g->arena, const TextAdded *, captured->items.len);
+  c->chain = function_of(r, e->args[c->at->joint].value, 2 + RANK, first, captured, c->added);
+  return c->chain;
 }
 
-static Node *flex_node(Reader *r, const Expr *e) {
-  Arg given[VALUE + 1], scale, args[BLOCK_KEYS] = {{0}};
-  bool plain = is_plain_call(e) && !r->within;
-  for (int i = QUERY; plain && i <= VALUE; i++) {
-    given[i] = r->read_arg(r, e->args[i].value);
-    plain &= is_rank_4(&given[i]);
-  }
-  if (plain) scale = r->read_arg(r, e->args[SCALE].value);
-  if (!plain || (scale.kind != ARG_FLOAT && scale.kind != ARG_INT)) {
-    if (diag_errors(r->g->diags) == 0) FAIL(r, e->span, E_GRAPH_FLEX);
-    return NULL;
-  }
-  memcpy(args, given, sizeof given);
-  if (!functions(r, e, given, scale, &args[SCORE], &args[MASK])) {
-    if (diag_errors(r->g->diags) == 0) FAIL(r, e->span, E_GRAPH_FLEX);
-    return NULL;
-  }
-  const ExprList *mask = &e->args[MASK].value->items;
-  const Expr *rows = mask->data[BLOCK_ROWS], *keys = mask->data[BLOCK_KEYS];
-  bool blocks = rows->ival != NO_BLOCKS || keys->ival != NO_BLOCKS;
-  for (int i = 0; i < 4; i++)
-    args[MASK + 1 + i] = blocks ? r->read_arg(r, mask->data[COUNTS + i]) : arg_none();
-  args[MASK + 5] = blocks ? r->read_arg(r, rows) : arg_int(r->g, 0);
-  args[MASK + 6] = blocks ? r->read_arg(r, keys) : arg_int(r->g, 0);
-  Node *n = r->make_call(r, e, "nereid.flex_attention.default", BLOCK_KEYS, 1);
-  memcpy(n->args, args, sizeof args);
-  n->named[0] = (NamedArg){pool_name(r->g->names, "scale"), scale};
-  return n;
+static Arg node_or_none(Node *n) { return n ? arg_node(n) : arg_none(); }
+
+static bool has_blocks(const FlexCall *c) {
+  const ExprList *mask = &c->e->args[c->at->mask].value->items;
+  return mask->data[BLOCK_ROWS]->ival != NO_BLOCKS || mask->data[BLOCK_KEYS]->ival != NO_BLOCKS;
+}
+
+static void set_tables(Reader *r, const FlexCall *c, uint32_t from, Arg *to) {
+  const ExprList *mask = &c->e->args[c->at->mask].value->items;
+  for (uint32_t i = 0; i < TABLES; i++)
+    to[i] = has_blocks(c) ? r->read_arg(r, mask->data[from + i]) : arg_none();
+}
+
+static void set_sizes(Reader *r, const FlexCall *c, Arg *to) {
+  const ExprList *mask = &c->e->args[c->at->mask].value->items;
+  for (uint32_t i = 0; i < 2; i++)
+    to[i] = has_blocks(c) ? r->read_arg(r, mask->data[BLOCK_ROWS + i]) : arg_int(r->g, 0);
+}
+
+/* Reads a call and its functions; false: an error was reported. */
+static bool read_flex(Reader *r, FlexCall *c) {
+  if (read_operands(r, c) && functions(r, c)) return true;
+  if (diag_errors(r->g->diags) == 0) FAIL(r, c->e->span, E_GRAPH_FLEX);
+  return false;
 }
 
 /* After an error there is a node, too, so that what uses it is no further one. */
 Node *text_flex_attention(Reader *r, const Expr *e) {
-  Node *n = flex_node(r, e);
-  return n ? n : r->make_call(r, e, "nereid.flex_attention.default", 0, 0);
+  enum { SCORE = OPERANDS, MASK, FIRST_TABLE, SIZES = FIRST_TABLE + TABLES, ARGUMENTS = SIZES + 2 };
+  FlexCall c = {.e = e, .at = &forward};
+  Arg args[ARGUMENTS];
+  if (!read_flex(r, &c)) return r->make_call(r, e, "nereid.flex_attention.default", 0, 0);
+  memcpy(args, c.given, OPERANDS * sizeof *args);
+  args[SCORE] = node_or_none(c.score);
+  args[MASK] = node_or_none(c.mask);
+  set_tables(r, &c, OF_KEYS, args + FIRST_TABLE);
+  set_sizes(r, &c, args + SIZES);
+  Node *n = r->make_call(r, e, "nereid.flex_attention.default", ARGUMENTS, 1);
+  memcpy(n->args, args, sizeof args);
+  set_scale(r, &c, n);
+  return n;
+}
+
+/* ---- the gradient ---- */
+
+static uint32_t count_added(const FlexCall *c, uint32_t ntensors) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; c->added && i < ntensors; i++)
+    for (const TextAdded *x = c->added[i]; x; x = x->next) n++;
+  return n;
+}
+
+/* The three lists of what is read: tensors, places, numbers. */
+static void set_read(Reader *r, const FlexCall *c, Arg *to) {
+  const Expr *captured = c->e->args[c->at->of_score].value;
+  uint32_t n = count_added(c, captured->items.len), k = 0;
+  for (uint32_t i = 0; i < 3; i++) to[i] = arg_list(r->g, n);
+  for (uint32_t i = 0; n && i < captured->items.len; i++)
+    for (const TextAdded *x = c->added[i]; x; x = x->next, k++) {
+      to[0].items[k] = r->read_arg(r, captured->items.data[i]);
+      to[1].items[k] = arg_node(x->place);
+      to[2].items[k] = arg_node(x->number);
+    }
+}
+
+/* Notes the gradients of what is read, each of which is the sum of some results. */
+static void note_gradients(Reader *r, const FlexCall *c, Node *call) {
+  uint32_t n = c->e->args[c->at->of_score].value->items.len, result = OPERANDS;
+  TextName *list = ARENA_ARRAY(r->g->arena, TextName, 1);
+  *list = (TextName){.node = call, .nitems = n, .next = r->lists};
+  list->items = ARENA_ARRAY(r->g->arena, Node *, n);
+  for (uint32_t i = 0; c->added && i < n; i++)
+    for (const TextAdded *x = c->added[i]; x; x = x->next) {
+      Node *part = graph_node(r->g, NODE_GETITEM, NULL, 2, 0);
+      part->location = c->e->span;
+      part->origin = call->origin;
+      part->args[0] = arg_node(call);
+      part->args[1] = arg_int(r->g, result++);
+      graph_fresh_name(r->g, part, "flex");
+      Node *sum = list->items[i];
+      list->items[i] = sum ? element(r, c->e, "aten.add.Tensor", sum, arg_node(part)) : part;
+    }
+  r->lists = list;
+}
+
+/* A gradient that is missing is zero. */
+static Arg gradient_of_result(Reader *r, const FlexCall *c) {
+  if (c->given[GRAD].kind == ARG_NODE) return c->given[GRAD];
+  return arg_node(make(r, c->e, "aten.zeros_like.default", 1, &c->given[OUT]));
+}
+
+Node *text_flex_backward(Reader *r, const Expr *e) {
+  enum { GIVEN = 7, SCORE = GIVEN, MASK, CHAIN, FIRST_TABLE, SECOND_TABLE = FIRST_TABLE + TABLES,
+         SIZES = SECOND_TABLE + TABLES, READ = SIZES + 2, ARGUMENTS = READ + 3 };
+  FlexCall c = {.e = e, .at = &backward};
+  Arg args[ARGUMENTS];
+  if (!read_flex(r, &c)) return r->make_call(r, e, "nereid.flex_attention_backward.default", 0, 0);
+  const Arg first[GIVEN] = {gradient_of_result(r, &c), c.given[GRAD_SUMS], c.given[QUERY],
+                            c.given[KEY], c.given[VALUE], c.given[OUT], c.given[SUMS]};
+  memcpy(args, first, sizeof first);
+  args[SCORE] = node_or_none(c.score);
+  args[MASK] = node_or_none(c.mask);
+  args[CHAIN] = node_or_none(c.chain);
+  set_tables(r, &c, OF_KEYS, args + FIRST_TABLE);
+  set_tables(r, &c, OF_ROWS, args + SECOND_TABLE);
+  set_sizes(r, &c, args + SIZES);
+  set_read(r, &c, args + READ);
+  Node *n = r->make_call(r, e, "nereid.flex_attention_backward.default", ARGUMENTS, 1);
+  memcpy(n->args, args, sizeof args);
+  set_scale(r, &c, n);
+  note_gradients(r, &c, n);
+  return n;
+}
+
+bool text_flex_list(Reader *r, Name name, const Expr *value) {
+  if (value->kind != EX_SUBSCRIPT || value->a->kind != EX_NAME || value->b->kind != EX_INT ||
+      value->b->ival != OPERANDS)
+    return false;
+  Node *call = graph_find(r->g, value->a->name);
+  for (const TextName *n = r->lists; call && n; n = n->next) {
+    if (n->node != call) continue;
+    TextName *list = ARENA_ARRAY(r->g->arena, TextName, 1);
+    *list = (TextName){.name = name, .items = n->items, .nitems = n->nitems, .next = r->lists};
+    r->lists = list;
+    return true;
+  }
+  return false;
+}
+
+const TextName *text_list(const Reader *r, const Expr *e) {
+  for (const TextName *n = r->lists; e->kind == EX_NAME && n; n = n->next)
+    if (n->name && n->name == e->name) return n;
+  return NULL;
 }

@@ -292,8 +292,22 @@ static bool has_node(Reader *r, const Arg *a, const Expr *e) {
   return false;
 }
 
+/* x[1], where x is a list among a call's results. */
+static Node *read_list_item(Reader *r, const Expr *e, const TextName *list) {
+  bool known = e->b->kind == EX_INT && e->b->ival < list->nitems && list->items[e->b->ival];
+  if (!known) {
+    FAIL(r, e->span, E_GRAPH_FLEX_READ);
+    return new_call(r, e, "aten.alias.default", 0, 0);
+  }
+  Node *n = new_call(r, e, "aten.alias.default", 1, 0);
+  n->args[0] = arg_node(list->items[e->b->ival]);
+  return n;
+}
+
 /* x[1]. */
 static Node *read_getitem(Reader *r, const Expr *e) {
+  const TextName *list = text_list(r, e->a);
+  if (list) return read_list_item(r, e, list);
   Arg of = read_arg_expr(r, e->a), i = read_arg_expr(r, e->b);
   if (!has_node(r, &of, e) || i.kind != ARG_INT) return bad_arg(r, e), NULL;
   Node *n = new_node(r, NODE_GETITEM, e->span, 2, 0);
@@ -368,6 +382,7 @@ static Node *read_call_node(Reader *r, const Expr *e) {
   if (!target) return bad_arg(r, e), NULL;
   if (!strcmp(target, "_operator.getitem")) return read_getitem_call(r, e);
   if (!strcmp(target, "higher_order.flex_attention")) return text_flex_attention(r, e);
+  if (!strcmp(target, "higher_order.flex_attention_backward")) return text_flex_backward(r, e);
   uint32_t named = 0;
   for (uint32_t i = 0; i < e->nargs; i++) {
     named += e->args[i].name != NULL;
@@ -471,6 +486,7 @@ static void read_assignment(Reader *r, const Stmt *s) {
     text_note(r, &r->submodules, target->name, s->value, NULL);
     return;
   }
+  if (target->kind == EX_NAME && text_flex_list(r, target->name, s->value)) return;
   Node *n = read_value_node(r, s->value);
   if (!n) return;
   name_target(r, n, target);

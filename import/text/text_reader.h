@@ -6,11 +6,21 @@
 #include "graph/ops/ops.h"
 #include "parser/ast.h"
 
+/* Numbers that a function of scores' gradient adds to elements of one tensor: flex_lib's
+ * zeros_and_scatter, or the sum of several of these. */
+typedef struct TextAdded {
+  Node *place, *number; /* of each score: the element, or -1 for none; what is added to it */
+  const struct TextAdded *next;
+} TextAdded;
+
 /* What a name means where it is no node of the graph. */
 typedef struct TextName {
   Name name;
-  const Expr *value; /* of a submodule: self.NAME */
-  Node *node;        /* of a value within a submodule */
+  const Expr *value;      /* of a submodule: self.NAME */
+  Node *node;             /* of a value within a submodule */
+  const TextAdded *added; /* of a gradient within a submodule */
+  Node **items;           /* of the list that a call has among its results; NULL: no such one */
+  uint32_t nitems;
   const struct TextName *next;
 } TextName;
 
@@ -29,6 +39,7 @@ typedef struct Reader {
   const TextName *submodules;
   bool within;            /* a submodule, whose names are its own */
   const TextName *values; /* these */
+  const TextName *lists;  /* results of calls, and names of results, that are lists */
   Arg (*read_arg)(struct Reader *r, const Expr *e);
   /* The node of a call, x[0], or a + b; NULL: it was reported. */
   Node *(*read_node)(struct Reader *r, const Expr *e);
@@ -49,7 +60,13 @@ void text_note(Reader *r, const TextName **list, Name name, const Expr *value, N
 bool text_is_submodule(const Expr *e);
 /* The forward of the submodule that an argument names; NULL: it was reported. */
 const FuncDef *text_submodule(Reader *r, const Expr *e);
-/* torch.ops.higher_order.flex_attention. */
+/* torch.ops.higher_order.flex_attention, and flex_attention_backward. */
 Node *text_flex_attention(Reader *r, const Expr *e);
+Node *text_flex_backward(Reader *r, const Expr *e);
+/* Is `name = value` a name for the gradients of what a function of scores reads, a list in the list
+ * of results?  Then it is noted. */
+bool text_flex_list(Reader *r, Name name, const Expr *value);
+/* The list that an expression names; NULL: it names none. */
+const TextName *text_list(const Reader *r, const Expr *e);
 
 #endif

@@ -505,7 +505,7 @@ def _of_torch(model, inputs):
                             "export it (torch.export.export)")
         args, kwargs = ((), dict(inputs)) if isinstance(inputs, Mapping) else (tuple(inputs), {})
         model = torch.export.export(model, args, kwargs)
-    flex = any(n.target is _flex(torch) for n in model.graph.nodes)
+    flex = any(n.target in _flex(torch) for n in model.graph.nodes)
     # Calls of vmap's own functions, which associative_scan makes, can't be saved.
     if flex or any(getattr(n.target, "__module__", "") == "torch._functorch.predispatch"
                    for n in model.graph.nodes if n.op == "call_function"):
@@ -517,8 +517,10 @@ def _of_torch(model, inputs):
     return buffer.getvalue(), []
 
 
-def _flex(torch):
-    return getattr(torch.ops.higher_order, "flex_attention", None)
+def _flex(torch) -> tuple:
+    """FlexAttention's operators, which torch.export.save can't write."""
+    return tuple(filter(None, (getattr(torch.ops.higher_order, name, None) for name in
+                               ("flex_attention", "flex_attention_backward"))))
 
 
 def _of_flex_program(program):
@@ -552,7 +554,7 @@ def _of_graph_module(module):
     if not typed or any(n.op in ("call_module", "call_method") for n in nodes):
         return None
     if any(n.op == "call_function" and not isinstance(n.target, torch._ops.OpOverload)
-           and n.target not in (operator.getitem, _flex(torch), *_NUMBERS) for n in nodes):
+           and n.target not in (operator.getitem, *_flex(torch), *_NUMBERS) for n in nodes):
         return None
     graph, bound, place = torch.fx.Graph(), [], {}
     for n in nodes:

@@ -339,6 +339,69 @@ def check_exported():
         tally.check(max(wrong) < 1e-5, f"exported, {form}: off by {wrong}")
 
 
+def graphs_of(attend, inputs):
+    """The graphs of both passes in one, and of the backward pass, with their inputs and results."""
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch.aot_autograd import make_boxed_func
+    from torch._functorch.partitioners import default_partition
+    found = {}
+
+    def note(name, runs):
+        def compiler(module, examples):
+            def run(*args):
+                results = module(*args)
+                found[name] = module, args, results
+                return results
+            return make_boxed_func(run if runs else module.forward)
+        return compiler
+
+    def partition(joint, joint_inputs, **options):
+        found["joint"] = joint
+        return default_partition(joint, joint_inputs, **options)
+
+    torch._dynamo.reset()
+    backend = aot_autograd(fw_compiler=note("forward", True), bw_compiler=note("backward", True),
+                           partition_fn=partition)
+    inputs = [x.clone().requires_grad_() for x in inputs]
+    out, sums = torch.compile(attend, backend=backend)(*inputs)
+    torch.autograd.grad(out.square().sum() + sums.sum(), inputs, allow_unused=True)
+    return found
+
+
+def check_backward_text():
+    """Graphs of AOTAutograd with the operator's gradient, which nereid.load prints and reads."""
+    torch.manual_seed(0)
+    cases = (("three", causal, 2), ("of distances", None, 4), ("of rows and of keys", documents, 2))
+    for what, mask, key_heads in cases:
+        inputs = [torch.randn(2, heads, 100, 16, device=DEVICE)
+                  for heads in (4, key_heads, key_heads)]
+        inputs += [torch.randn(shape, device=DEVICE) for shape in ((4,), (4, 200), (100,))]
+        blocks = mask and flex.create_block_mask(mask(tables_of(2, 4, 100, 100)), None, None, 100,
+                                                 100, device=DEVICE, BLOCK_SIZE=(32, 40))
+
+        def attend(query, key, value, *read, what=what, blocks=blocks, grouped=key_heads != 4):
+            return flex.flex_attention(query, key, value, READ[what](*read), blocks,
+                                       enable_gqa=grouped, return_lse=True)
+
+        found = graphs_of(attend, inputs)
+        module, args, want = found["backward"]
+        compare_text(f"the gradient, {what}", module, args, want, 4)
+        primals = [x.detach().requires_grad_(x.is_floating_point())
+                   for x in found["forward"][1]]
+        tangents = [torch.randn(2, 4, 100, *more, device=DEVICE) for more in ((16,), ())]
+        want = torch.utils._pytree.tree_leaves(found["joint"](primals, tangents))
+        compare_text(f"both passes, {what}", found["joint"], [*primals, *tangents], want, 6)
+
+
+def compare_text(what, module, args, want, least):
+    """The module's text on Nereid beside its results, of which some are None."""
+    got = nereid.load(module, device=DEVICE)(*args)
+    pairs = list(zip([x for x in got if x is not None], [x for x in want if x is not None],
+                     strict=True))
+    wrong = [off(torch.as_tensor(a), b) for a, b in pairs]
+    tally.check(len(pairs) >= least and max(wrong) < 2e-5, f"text of {what}: {wrong}")
+
+
 # What a score_mod reads of tensors that are trained, of shapes [4], [4, 200], [100].
 READ = {
     "of heads": lambda a, b, c: lambda s, n, h, q, k: s + a[h] * (k - q),
@@ -447,6 +510,7 @@ if __name__ == "__main__":
         check_shared_batches()
         check_pages()
         check_exported()
+        check_backward_text()
         check_reads()
         check_places()
         check_open_sizes()

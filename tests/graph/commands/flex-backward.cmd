@@ -1,0 +1,2 @@
+nereid graph flex-backward.py --emit graph
+nereid graph flex-backward.py --emit fused
