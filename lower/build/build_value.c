@@ -242,10 +242,47 @@ static Affine padded_rows(const Type *tile, const Affine *axes, int64_t size, in
   return sum;
 }
 
+/* The run of elements that a thread reads of a row, and the lanes that read those after it. */
+typedef struct {
+  int64_t elements, lanes;
+} RowRun;
+
+static RowRun run_of_row(const Layout *l, const Type *tile, int64_t columns) {
+  RowRun run = {1, 1};
+  int64_t place[MAX_RANK], n = 1;
+  int first = first_of_columns(tile, columns);
+  for (int a = tile->rank - 1; a >= 0; n *= tile->shape[a--]) place[a] = a >= first ? n : 0;
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    int64_t at = d->axis < 0 ? 0 : layout_weight(l, i) * place[d->axis];
+    if (d->extent == 1 || at != run.elements * run.lanes) continue;
+    if (d->hw == HW_WARP || (d->hw == HW_REG && run.lanes > 1)) break;
+    if (d->hw == HW_REG) run.elements *= d->extent;
+    else run.lanes *= d->extent;
+    i = -1;
+  }
+  return run;
+}
+
+/* Bytes from a row to the next of a tile whose shape changes: what a warp reads at once of the next
+ * row is in other banks, after what it reads of this one, or in the gaps of it. */
+static int64_t reshaped_pitch(const Build *s, const NestVar *to, int64_t columns, int64_t size) {
+  enum { BANKS_BYTES = 128, CHUNK = 16 };
+  RowRun run = run_of_row(to->layout, &to->tile, columns);
+  int64_t row = columns * size, bytes = run.elements * size;
+  int64_t pad = bytes > CHUNK ? CHUNK : (bytes * run.lanes + CHUNK - 1) / CHUNK * CHUNK;
+  if (!machine_has(s->u->machine, HAS_BANKED_SHARED) || row % BANKS_BYTES)
+    return row_pitch(s, columns, size);
+  return row + pad % BANKS_BYTES;
+}
+
 /* Through a buffer of rows of so many columns: the same elements, other threads. */
 static void through_rows(Build *s, NestVar *from, NestVar *to, int64_t columns) {
   int64_t size = dtype_bytes(from->dtype), rows = type_numel(from->tile) / columns;
-  int64_t pitch = rows > 1 ? row_pitch(s, columns, size) : columns * size;
+  int64_t pitch = columns * size;
+  if (rows > 1)
+    pitch = type_same_shape(from->tile, to->tile) ? row_pitch(s, columns, size)
+                                                  : reshaped_pitch(s, to, columns, size);
   NestBuffer *buf = build_tile_buffer(s, "tile", &from->tile);
   buf->bytes = rows * pitch;
   Open o = build_open(s, from->layout);
