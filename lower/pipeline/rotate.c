@@ -154,7 +154,7 @@ static bool is_read_outside(const NestBlock *b, const NestStmt *loop, const Nest
 
 void rotation_find(Pipe *p) {
   Rotation r = {0};
-  bool can = p->depth >= ROTATION_DEPTH && !pipe_is_repeated(p->loop) && find_dots(p, &r) &&
+  bool can = p->depth >= ROTATION_DEPTH && find_dots(p, &r) &&
              can_be_first(p, r.first) &&
              can_be_second(p, r.second) && is_used_between(&r, p->loop) &&
              !is_read_outside(p->n->body, p->loop, r.first->dsts[0].var);

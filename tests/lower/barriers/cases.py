@@ -20,6 +20,10 @@ NEEDLESS = {
     ("products", 'fence {kind "proxy"} @9'): "of stores to a ring's bytes before its copies",
     ("attend", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
     ("attend", "bar @5", "unroll a:2 @5 {"): "between the queries and the result, if no key is there",
+    ("attends", 'fence {kind "proxy"} @22'): "of the queries: each turn's fence is for them, too",
+    ("attends", 'fence {kind "proxy"} @9'): "of mbarriers that the outer loop's barrier shows",
+    ("attends", "bar @9"): "of mbarriers that the outer loop's barrier shows",
+    ("attends", "bar @5"): "of the outer loop: the inner one's come after each turn's last product",
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
     ("gated", 'fence {kind "mma"} @13'): "of the second product, before whose registers are touched",
 }
@@ -124,6 +128,9 @@ CASES = dict([
     case(OURS, "attend", 1, "D=64 BLOCK=128", q_ptr="randn:bf16[1,64,64]:1",
          k_ptr="randn:bf16[1,896,64]:2", v_ptr="randn:bf16[1,896,64]:3",
          out_ptr="empty:f32[1,64,64]", keys=896), # the last turn is in slot 0
+    case(OURS, "attends", 1, "D=64 BLOCK=128", q_ptr="randn:bf16[2,64,64]:1",
+         k_ptr="randn:bf16[2,640,64]:2", v_ptr="randn:bf16[2,640,64]:3",
+         out_ptr="empty:f32[2,64,64]", count=2, keys=640),
     case(OURS, "pick", 1, "N=256", x_ptr="rand:f32[256]", at_ptr="randint:i32[256]:0:256:3",
          out_ptr="empty:f32[256]"),
     case(OURS, "swap_halves", 1, "N=512", x_ptr="rand:f32[512]"),

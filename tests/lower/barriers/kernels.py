@@ -155,3 +155,26 @@ def attend(q_ptr, k_ptr, v_ptr, out_ptr, keys, D: tl.constexpr, BLOCK: tl.conste
         acc = tl.dot(p.to(v.dtype), v, acc * older[:, None])
         most = more
     tl.store(out_ptr + head * 64 * D + m[:, None] * D + d[None, :], acc / total[:, None])
+
+
+@triton.jit
+def attends(q_ptr, k_ptr, v_ptr, out_ptr, count, keys, D: tl.constexpr, BLOCK: tl.constexpr):
+    """The same of some heads, one after the other."""
+    m, d, n = tl.arange(0, 64), tl.arange(0, D), tl.arange(0, BLOCK)
+    for head in range(count):
+        q = tl.load(q_ptr + head * 64 * D + m[:, None] * D + d[None, :])
+        most = tl.full((64,), -float("inf"), tl.float32)
+        total = tl.zeros((64,), tl.float32)
+        acc = tl.zeros((64, D), tl.float32)
+        for start in range(0, keys, BLOCK):
+            at = (head * keys + start + n) * D
+            k = tl.load(k_ptr + at[None, :] + d[:, None])
+            v = tl.load(v_ptr + at[:, None] + d[None, :])
+            scores = tl.dot(q, k)
+            more = tl.maximum(most, tl.max(scores, 1))
+            p = tl.exp2(scores - more[:, None])
+            older = tl.exp2(most - more)
+            total = total * older + tl.sum(p, 1)
+            acc = tl.dot(p.to(v.dtype), v, acc * older[:, None])
+            most = more
+        tl.store(out_ptr + head * 64 * D + m[:, None] * D + d[None, :], acc / total[:, None])
