@@ -1,5 +1,7 @@
 /* Kernels of GROUP_MATMUL: one product of matrices, with the pointwise nodes after it computed on
  * its tiles.  Operands are read through views, whatever their strides. */
+#include <string.h>
+
 #include "planner/kernels/kernel_product.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
@@ -418,6 +420,79 @@ static Operands packed_operands(Kernel *k, Tiling *t, Dim left_k, Dim right_k) {
   return (Operands){before, p.sums, left, p.right, multiply, p.after};
 }
 
+/* ---- programs of several tiles ---- */
+
+/* The tile that gains, in 16 bits, and the least sum that is worth it. */
+enum { PERSISTENT_ROWS = 128, PERSISTENT_COLUMNS = 256, PERSISTENT_SUM = 128 };
+
+/* All sizes are known, and rows of 16-bit elements begin at multiples of the 16 bytes that the
+ * copies take, whichever axis is contiguous. */
+static bool has_copied_rows(const Group *g) {
+  enum { ROW = 8 };
+  const Node *n = g->nodes.data[0];
+  for (int i = 1; i < 4; i++) {
+    if (!dim_is_int(g->extent[i])) return false;
+    int64_t size = g->extent[i]->value;
+    if (size < 1 || size > INT32_MAX || size % ROW) return false;
+  }
+  return dtype_bits(n->args[0].node->type.dtype) == 16 &&
+         dtype_bits(n->args[1].node->type.dtype) == 16;
+}
+
+typedef struct {
+  const Fusion *f;
+  const Group *g;
+  bool found;
+} Wholes;
+
+static void note_whole(Node *x, const Dim *index, void *ctx) {
+  Wholes *w = ctx;
+  (void)index;
+  if (w->f->of[x->id] == w->g || x->type.kind != VALUE_TENSOR) return;
+  Dims *d = w->f->graph->dims;
+  w->found |= value_numel(w->f->graph, &x->type) == dim_mul(d, w->g->extent[1], w->g->extent[2]);
+}
+
+/* Do the nodes after the product read as many elements as it has?  The plan may store the result
+ * over these, and then the copies that store a tile were not apart from loads. */
+static bool reads_as_much(const Fusion *f, const Group *g) {
+  Wholes w = {f, g, false};
+  for (size_t i = 1; i < g->nodes.len; i++) each_operand(f, g->nodes.data[i], note_whole, &w);
+  return w.found;
+}
+
+bool product_persists(const Fusion *f, const Group *g) {
+  enum { HOPPER = 90 };
+  const Graph *graph = f->graph;
+  const Node *n = g->nodes.data[0];
+  if (graph->host || graph->gpu->sm != HOPPER || prim_kind(n->op) != PRIM_MATMUL) return false;
+  if (prim_groups(n) != GROUPS_NONE || prim_unpacks(n) || prim_scales_blocks(n)) return false;
+  if (!dim_is(g->extent[0], 1) || !has_copied_rows(g)) return false;
+  if (g->extent[3]->value < PERSISTENT_SUM) return false;
+  int64_t rows = g->extent[1]->value, columns = g->extent[2]->value;
+  int64_t tiles = (rows + PERSISTENT_ROWS - 1) / PERSISTENT_ROWS *
+                  ((columns + PERSISTENT_COLUMNS - 1) / PERSISTENT_COLUMNS);
+  return tiles > graph->gpu->processors && !reads_as_much(f, g);
+}
+
+/* The text of a program of one tile becomes that of a loop over tiles. */
+static void loop_over_tiles(Text *out, const char *one, const char *wide) {
+  const char *pid = strstr(one, "    pid = "), *band = strstr(one, "    band = ");
+  BUG_IF(!pid || !band, "the template has no tile");
+  text_putn(out, one, (size_t)(pid - one));
+  const char *rows = strchr(pid, '\n') + 1;
+  text_putn(out, rows, (size_t)(band - rows));
+  text_printf(out, "    for pid in tl.range(tl.program_id(0)%s, rows * columns,", wide);
+  text_puts(out, " tl.num_programs(0)):\n");
+  for (const char *line = band; *line;) {
+    const char *end = strchr(line, '\n');
+    size_t n = end ? (size_t)(end - line) + 1 : strlen(line);
+    if (n > 1) text_puts(out, "    ");
+    text_putn(out, line, n);
+    line += n;
+  }
+}
+
 void kernel_matmul(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
@@ -456,5 +531,8 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"multiply", o.multiply},
                   {"after", o.after}};
   product_epilogue(k);
-  kernel_emit(out, k, "matmul.py", slots, sizeof slots / sizeof *slots);
+  Text one = text_new(k->arena);
+  kernel_emit(&one, k, "matmul.py", slots, sizeof slots / sizeof *slots);
+  if (product_persists(k->f, g)) loop_over_tiles(out, one.data, kernel_wide(k));
+  else text_puts(out, one.data);
 }

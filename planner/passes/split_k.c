@@ -59,7 +59,7 @@ static void split_product(Build *b, Node *n) {
   Node *x = n->args[0].node, *y = n->args[1].node;
   int64_t k = x->type.shape[1]->value;
   const Dim *size = n->type.shape;
-  Product p = {b->in.g->gpu, x->type.dtype, 1, size[0]->value, size[1]->value, k, false, 0};
+  Product p = {b->in.g->gpu, x->type.dtype, 1, size[0]->value, size[1]->value, k, .across = false};
   int parts = prim_unpacks(n) ? tiling_packed_parts(&p) : tiling_parts(&p);
   if (parts > 1) in_parts(b, x, y, parts);
 }

@@ -4,6 +4,7 @@
 
 #include "graph/ops/attention_blocks.h"
 #include "graph/ops/window.h"
+#include "planner/kernels/kernel_product.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
 
@@ -421,6 +422,10 @@ static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
   return group && rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows;
 }
 
+/* A processor has room for several programs of small tiles, each of which makes one.  Three stages
+ * of a large one were faster than four: fewer copies are issued between two tiles. */
+enum { SMALL_TILE = 128 * 128, PERSISTENT_STAGES = 3 };
+
 static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
   StepChoice c = choice_new(t);
   bool row = tile->bm == 1; /* no unit multiplies */
@@ -433,6 +438,11 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   c.grid[1] = g->extent[0];
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;
+  if (t->gpu && bm * bn > SMALL_TILE && product_persists(t->fusion, g)) {
+    Dims *d = t->graph->dims;
+    c.grid[0] = dim_min(d, c.grid[0], dim_int(d, t->graph->gpu->processors));
+    c.stages = PERSISTENT_STAGES;
+  }
   return c;
 }
 
@@ -487,7 +497,8 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
     known &= e[i] || dim_is_int(g->extent[i]);
   }
   DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
-  *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3], false, 0};
+  *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3], .persists = false};
+  p->persists = t->gpu && product_persists(t->fusion, g);
   return known && mean_group(t, g, p);
 }
 

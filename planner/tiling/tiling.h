@@ -17,6 +17,7 @@ typedef struct {
   int64_t batch, m, n, k;
   bool across; /* a packed right operand's words are along columns */
   int bits;    /* of its weights; 0: not known */
+  bool persists; /* a program makes several tiles, and copies the next one's operands ahead */
 } Product;
 
 typedef struct {
