@@ -31,6 +31,8 @@
   "the order of accesses in `%s` is not proven: a copy may still be writing these bytes"
 #define W_RING_PRODUCT \
   "the order of accesses in `%s` is not proven: a product may still be reading these bytes"
+#define W_RING_SENT \
+  "the order of accesses in `%s` is not proven: a box may still be stored from these bytes"
 #define W_RING_BARRIER \
   "the order of accesses in `%s` is not proven: " \
   "no barrier orders this and another thread's access"
@@ -76,6 +78,8 @@
   "map `%s` has 1 to 5 axes of 1 to 256 elements, the first of 32, 64 or 128 bytes, and integers"
 #define E_NEST_BULK_COPY \
   "`bulk.copy` takes a map and as many i32 coordinates, and copies to a buffer; second: an mbarrier"
+#define E_NEST_BULK_STORE \
+  "`bulk.store` takes a map and as many i32 coordinates, and copies from a buffer"
 #define E_NEST_MBARRIER "`%s` takes an mbarrier, 8 bytes of a buffer"
 #define E_NEST_NOALIAS_TWICE "`noalias` names `%s` and `%s` twice"
 #define E_NEST_NO_INDEX "no enclosing loop has the index `%.*s`"
@@ -162,6 +166,9 @@
 #define E_NEST_NO_MBARRIER "no mbarrier was made at byte %lld of `@%s`"
 #define E_NEST_MBARRIER_FULL \
   "this arrives at an mbarrier at which all have arrived, and whose bytes are not all on their way"
+#define E_NEST_STORE_OPEN \
+  "the program ends before this box of `@%s` has been read: nothing waits for its group"
+#define E_NEST_STORE_SOURCE "race: `@%s` was written while this was storing a box of it"
 #define E_NEST_FLIGHT_WRITTEN \
   "`%%%s` was written while a matrix instruction was computing it; wait for its group first"
 #define H_RACE "a `bar` that both pass, between the two, would order them"

@@ -11,14 +11,19 @@ const char *ptx_map_param(const Ptx *p, const TensorMap *m) {
   return arena_printf(p->arena, "map$%s", ptx_identifier(p->arena, m->name));
 }
 
-/* The instruction's text up to its address, which is mem `i`. */
-static void put_mbarrier(Ptx *p, const NestStmt *s, const char *text, uint32_t i) {
-  Address a = ptx_address(p, &s->mems[i]);
+/* The instruction's text up to what follows, with the statement's guard. */
+static void begin_guarded(Ptx *p, const NestStmt *s, const char *text) {
   if (!machine_has(p->machine, HAS_ASYNC_PROXY)) ptx_fail(p, E_GEN_BULK, p->machine->name);
   ptx_needs(p, BULK_PTX);
   p->guard = ptx_guard(p, s);
   ptx_begin(p);
   ptx_puts(p, text);
+}
+
+/* The instruction's text up to its address, which is mem `i`. */
+static void put_mbarrier(Ptx *p, const NestStmt *s, const char *text, uint32_t i) {
+  Address a = ptx_address(p, &s->mems[i]);
+  begin_guarded(p, s, text);
   ptx_put_address(p, &a);
 }
 
@@ -69,11 +74,9 @@ void ptx_mbar_wait(Ptx *p, const NestStmt *s) {
   ptx_end(p);
 }
 
-void ptx_bulk_copy(Ptx *p, const NestStmt *s) {
-  const TensorMap *m = nest_map_of(p->nest, s);
-  Operand at[MAX_MAP_RANK], map = ptx_temp(p, RC_B64);
-  Address bar = ptx_address(p, &s->mems[1]);
-  for (uint32_t i = 0; i < s->nsrcs; i++) at[i] = ptx_source(p, &s->srcs[i], DT_I32);
+/* A register with the address of the map's descriptor. */
+static Operand map_address(Ptx *p, const TensorMap *m) {
+  Operand map = ptx_temp(p, RC_B64);
   ptx_begin(p);
   ptx_puts(p, "mov.b64 ");
   ptx_put_operand(p, &map);
@@ -81,21 +84,62 @@ void ptx_bulk_copy(Ptx *p, const NestStmt *s) {
   ptx_puts(p, ptx_map_param(p, m));
   ptx_end(p);
   ptx_emit2(p, "cvta.param.u64 $d, $a", map, map);
+  return map;
+}
+
+/* "[map, {coordinates}], " */
+static void put_box(Ptx *p, const Operand *map, const Operand *at, uint32_t n) {
+  ptx_puts(p, "[");
+  ptx_put_operand(p, map);
+  ptx_puts(p, ", {");
+  for (uint32_t i = 0; i < n; i++) {
+    if (i) ptx_puts(p, ", ");
+    ptx_put_operand(p, &at[i]);
+  }
+  ptx_puts(p, "}], ");
+}
+
+void ptx_bulk_copy(Ptx *p, const NestStmt *s) {
+  const TensorMap *m = nest_map_of(p->nest, s);
+  Operand at[MAX_MAP_RANK], map;
+  Address bar = ptx_address(p, &s->mems[1]);
+  for (uint32_t i = 0; i < s->nsrcs; i++) at[i] = ptx_source(p, &s->srcs[i], DT_I32);
+  map = map_address(p, m);
   const char *head = arena_printf(p->arena,
                                   "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier"
                                   "::complete_tx::bytes ",
                                   m->rank);
   put_mbarrier(p, s, head, 0);
-  ptx_puts(p, ", [");
-  ptx_put_operand(p, &map);
-  ptx_puts(p, ", {");
-  for (uint32_t i = 0; i < s->nsrcs; i++) {
-    if (i) ptx_puts(p, ", ");
-    ptx_put_operand(p, &at[i]);
-  }
-  ptx_puts(p, "}], ");
+  ptx_puts(p, ", ");
+  put_box(p, &map, at, s->nsrcs);
   ptx_put_address(p, &bar);
   end_mbarrier(p, NULL, 0);
+}
+
+/* ---- stores of boxes ---- */
+
+void ptx_bulk_store(Ptx *p, const NestStmt *s) {
+  const TensorMap *m = nest_map_of(p->nest, s);
+  Operand at[MAX_MAP_RANK], map;
+  Address from = ptx_address(p, &s->mems[0]);
+  for (uint32_t i = 0; i < s->nsrcs; i++) at[i] = ptx_source(p, &s->srcs[i], DT_I32);
+  map = map_address(p, m);
+  begin_guarded(p, s,
+                arena_printf(p->arena,
+                             "cp.async.bulk.tensor.%dd.global.shared::cta.bulk_group ", m->rank));
+  put_box(p, &map, at, s->nsrcs);
+  ptx_put_address(p, &from);
+  end_mbarrier(p, NULL, 0);
+}
+
+void ptx_bulk_commit(Ptx *p, const NestStmt *s) {
+  begin_guarded(p, s, "cp.async.bulk.commit_group");
+  end_mbarrier(p, NULL, 0);
+}
+
+void ptx_bulk_wait(Ptx *p, const NestStmt *s) {
+  begin_guarded(p, s, "cp.async.bulk.wait_group.read");
+  end_mbarrier(p, " ", nest_int(s, NA_groups, 0));
 }
 
 /* ---- runs ---- */

@@ -323,6 +323,9 @@ void ptx_mbar_expect(Ptx *p, const NestStmt *s);
 void ptx_mbar_arrive(Ptx *p, const NestStmt *s);
 void ptx_mbar_wait(Ptx *p, const NestStmt *s);
 void ptx_bulk_copy(Ptx *p, const NestStmt *s);
+void ptx_bulk_store(Ptx *p, const NestStmt *s);
+void ptx_bulk_commit(Ptx *p, const NestStmt *s);
+void ptx_bulk_wait(Ptx *p, const NestStmt *s);
 
 /* ---- atom.c ---- */
 void ptx_atom(Ptx *p, const NestStmt *s);

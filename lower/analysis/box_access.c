@@ -163,7 +163,7 @@ static bool precedes(const NestStmt *a, const NestStmt *b) {
  * load; it is set once before the loop.  NULL: v is another variable. */
 static const NestStmt *carried_step(const Expand *x, const NestVar *v) {
   const NestStmt *init = x->d->first[v->id], *set = x->d->last[v->id];
-  if (x->d->count[v->id] != 2 || is_within(init, x->loop)) return NULL;
+  if (!x->loop || x->d->count[v->id] != 2 || is_within(init, x->loop)) return NULL;
   if (set->code != NEST_MOV || set->parent != x->loop->regions[0] || !precedes(x->nest, set))
     return NULL;
   const Ref *r = &set->srcs[0];
@@ -189,7 +189,7 @@ static bool expand_carried(Expand *x, const NestVar *v, Sum *out) {
 
 static bool expand_var(Expand *x, NestVar *v, Sum *out) {
   Sum step;
-  if (v == x->loop->dsts[0].var)
+  if (x->loop && v == x->loop->dsts[0].var)
     return expand(x, &x->loop->srcs[0], out) && expand(x, &x->loop->srcs[2], &step) &&
            is_invariant(x, out) && add_turns(x, out, &step);
   if (x->d->count[v->id] == 1) return expand_op(x, x->d->first[v->id], out);
@@ -478,8 +478,7 @@ static bool set_naturals(Place *p, const Definitions *d) {
 
 /* ---- writes ---- */
 
-/* The parameter from which a pointer comes by whatever steps; NULL: unknown. */
-static const NestVar *root_of(const Definitions *d, const Ref *r) {
+static NestVar *root_of(const Definitions *d, const Ref *r) {
   for (int depth = 0; r->kind == REF_VAR && depth < DEEPEST; depth++) {
     if (r->var->is_param) return r->var;
     const NestStmt *st = d->first[r->var->id];
@@ -490,6 +489,12 @@ static const NestVar *root_of(const Definitions *d, const Ref *r) {
   return NULL;
 }
 
+NestVar *box_root(const Definitions *d, const NestStmt *st) {
+  if (st->code == NEST_BULK_STORE || st->code == NEST_BULK_COPY)
+    return nest_map_of(d->n, st)->base;
+  return root_of(d, &st->mems[0].base);
+}
+
 /* Copies of boxes would need a fence after the kernel's own writes to global memory. */
 static bool may_write(const Definitions *d, const NestBlock *b, const NestVar *base) {
   for (const NestStmt *st = b->first; st; st = st->next) {
@@ -497,36 +502,56 @@ static bool may_write(const Definitions *d, const NestBlock *b, const NestVar *b
     for (uint32_t r = 0; r < st->nregions; r++)
       if (may_write(d, st->regions[r], base)) return true;
     if (st->nregions) continue;
-    const NestVar *root = root_of(d, &st->mems[0].base);
+    const NestVar *root = box_root(d, st);
     if (!root || root == base) return true;
   }
   return false;
 }
 
-static NestStmt *load_of(const NestStmt *nest) {
+/* The access of the nest to global memory. */
+static NestStmt *access_in(const NestStmt *nest, NestCode code) {
   NestStmt *st = nest->regions[0]->first;
-  while (st && st->code != NEST_LD) st = st->next;
+  while (st && st->code != code) st = st->next;
   return st;
+}
+
+/* The tensor and the box's place in it, of an LD or ST of `nest`. */
+static bool find_box(Expand *x, Place *p, const NestStmt *access) {
+  Sum address;
+  BoxAccess *out = p->box;
+  unsigned size = dtype_bytes(access->type);
+  const Mem *mem = &access->mems[0];
+  if (x->nest->layout->rank != 2 || mem->bytes.n || mem->bytes.c) return false;
+  NestVar *base = expand_pointer(x, &mem->base, size, &address);
+  if (!base || base->div % MAP_ALIGN || dtype_bytes(base->elem) != size) return false;
+  out->map.base = base;
+  out->map.dtype = access->type;
+  out->map.rank = 2;
+  if (!add_bounds(x, p->bounds, &access->guard)) return false;
+  if (!take_strides(p, &address) || !take_bounds(p, &address)) return false;
+  for (int i = 0; i < address.n; i++)
+    if (!place_term(p, &address.t[i])) return false;
+  return set_strides(p, &x->d->n->options, size) && set_naturals(p, x->d);
 }
 
 bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, const NestStmt *nest) {
   Expand x = {.d = d, .loop = loop, .nest = nest};
-  const NestStmt *ld = load_of(nest);
-  int fast = out->fast;
-  *out = (BoxAccess){.fast = fast};
+  *out = (BoxAccess){.fast = out->fast};
   Place p = {.box = out};
-  Sum address;
-  unsigned size = dtype_bytes(ld->type);
-  if (nest->layout->rank != 2 || ld->mems[0].bytes.n || ld->mems[0].bytes.c) return false;
-  NestVar *base = expand_pointer(&x, &ld->mems[0].base, size, &address);
-  if (!base || base->div % MAP_ALIGN || dtype_bytes(base->elem) != size) return false;
-  out->map.base = base;
-  out->map.dtype = ld->type;
-  out->map.rank = 2;
-  if (!add_bounds(&x, p.bounds, &ld->guard)) return false;
-  if (!take_strides(&p, &address) || !take_bounds(&p, &address)) return false;
-  for (int i = 0; i < address.n; i++)
-    if (!place_term(&p, &address.t[i])) return false;
-  return set_strides(&p, &d->n->options, size) && set_naturals(&p, d) &&
-         !may_write(d, d->n->body, base);
+  return find_box(&x, &p, access_in(nest, NEST_LD)) && !may_write(d, d->n->body, out->map.base);
+}
+
+/* Each is set once, so that it still has the value of which the address was made. */
+static bool has_settled_coordinates(const BoxAccess *b, const Definitions *d) {
+  for (int i = 0; i < b->map.rank; i++)
+    for (int k = 0; k < b->at[i].n; k++)
+      if (b->at[i].t[k].kind == SYMBOL_VAR && d->count[b->at[i].t[k].var->id] != 1) return false;
+  return true;
+}
+
+bool box_store_access(BoxAccess *out, const Definitions *d, const NestStmt *nest) {
+  Expand x = {.d = d, .nest = nest};
+  *out = (BoxAccess){.fast = out->fast};
+  Place p = {.box = out};
+  return find_box(&x, &p, access_in(nest, NEST_ST)) && has_settled_coordinates(out, d);
 }

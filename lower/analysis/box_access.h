@@ -1,10 +1,10 @@
-/* A load of a tile as a box of a tensor: what the hardware's bulk copies can take.
+/* A load or a store of a tile as a box of a tensor: what the hardware's bulk copies can take.
  *
- * The address of a load and the bounds in its mask are expanded into sums of products: constants,
- * parameters, and at most one symbol each (an axis of the tile, a scalar, or the number of the
- * loop's turn; what a loop carries and moves by an invariant step is a form of that number).  The
- * coefficients of the tile's axes in the address are the tensor's strides; a bound `i + x < n` says
- * that the axis has n elements and the box begins at x. */
+ * The address of an access and the bounds in its mask are expanded into sums of products:
+ * constants, parameters, and at most one symbol each (an axis of the tile, a scalar, or the number
+ * of the loop's turn; what a loop carries and moves by an invariant step is a form of that number).
+ * The coefficients of the tile's axes in the address are the tensor's strides; a bound `i + x < n`
+ * says that the axis has n elements and the box begins at x. */
 #ifndef NEREID_LOWER_ANALYSIS_BOX_ACCESS_H
 #define NEREID_LOWER_ANALYSIS_BOX_ACCESS_H
 
@@ -50,6 +50,13 @@ typedef struct {
  * which else the launch checks, as it checks the signs of some arguments; no coordinate is negative
  * that the mask lets through; the kernel writes nothing by way of the base. */
 bool box_access(BoxAccess *out, const Definitions *d, const NestStmt *loop, const NestStmt *nest);
+
+/* Is the one ST of `nest` a box of a tensor?  Nothing is said of other accesses to it. */
+bool box_store_access(BoxAccess *out, const Definitions *d, const NestStmt *nest);
+
+/* The parameter by which a statement accesses global memory, whatever the steps from it; NULL:
+ * unknown. */
+NestVar *box_root(const Definitions *d, const NestStmt *st);
 
 /* not_negative.c: integer variables that are never negative, by variable id.  A launch makes `m` of
  * positive extents and strides, whose parameters therefore are, and so are those in `assumed`, by

@@ -133,7 +133,7 @@ bool lower_check_const(const Unit *u) {
 
 /* ---- loop nests ---- */
 
-static void flow_pointers_of_stmt(Flow *f, const NestStmt *s) {
+static void flow_pointers_of_stmt(Flow *f, const Nest *n, const NestStmt *s) {
   unsigned flags = nest_flags(s);
   for (uint32_t d = 0; d < s->ndsts && !(flags & NEST_IS_READ); d++)
     for (uint32_t i = 0; i < s->nsrcs; i++) {
@@ -144,15 +144,17 @@ static void flow_pointers_of_stmt(Flow *f, const NestStmt *s) {
   bool loads = s->code == NEST_ATOM && !strcmp(nest_str(s, NA_kind, ""), "load");
   if ((flags & NEST_IS_WRITE) && !loads && !s->mems[0].buffer && s->mems[0].base.var)
     join_sources(f, f->written, set_of(f, s->mems[0].base.var->id));
+  if (s->code == NEST_BULK_STORE)
+    join_sources(f, f->written, set_of(f, nest_map_of(n, s)->base->id));
   for (uint32_t i = 0; i < s->nsrcs && s->code == NEST_ASM && (flags & NEST_IS_EFFECT); i++)
     if (s->srcs[i].var) join_sources(f, f->written, set_of(f, s->srcs[i].var->id));
 }
 
-static void flow_pointers_of_block(Flow *f, const NestBlock *b) {
+static void flow_pointers_of_block(Flow *f, const Nest *n, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     arena_work(f->scratch, 1);
-    flow_pointers_of_stmt(f, s);
-    for (uint32_t r = 0; r < s->nregions; r++) flow_pointers_of_block(f, s->regions[r]);
+    flow_pointers_of_stmt(f, n, s);
+    for (uint32_t r = 0; r < s->nregions; r++) flow_pointers_of_block(f, n, s->regions[r]);
   }
 }
 
@@ -162,7 +164,7 @@ static void nest_written(Flow *f, const Nest *n) {
     if (n->params[i]->dtype == DT_PTR) seed(f, n->params[i]->id, i);
   do {
     f->changed = false;
-    flow_pointers_of_block(f, n->body);
+    flow_pointers_of_block(f, n, n->body);
   } while (f->changed);
 }
 

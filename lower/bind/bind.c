@@ -174,7 +174,10 @@ static void bind_stmt(Bind *s, const NestStmt *st) {
     case NEST_COPY: bind_copy(s, st); return;
     case NEST_MBAR_INIT:
     case NEST_MBAR_EXPECT:
-    case NEST_BULK_COPY: bind_once(s, st); return;
+    case NEST_BULK_COPY:
+    case NEST_BULK_STORE:
+    case NEST_BULK_COMMIT:
+    case NEST_BULK_WAIT: bind_once(s, st); return;
     case NEST_MBAR_ARRIVE: nest_copy(&s->b, st)->guard = bind_first_lane(s); return;
     case NEST_MBAR_WAIT:
       if (st->guard.kind) bind_once(s, st);

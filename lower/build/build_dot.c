@@ -111,19 +111,6 @@ static NestBuffer *operand_buffer(Build *s, const Type *t, int fast, OperandForm
   return buf;
 }
 
-/* The offset of an element.  An axis that is cut into panels counts as if its first panel
- * continued: bind distinguishes the panels. */
-static Affine buffer_bytes(const Layout *l, const Affine *axes) {
-  Affine sum = affine_const(0);
-  for (int i = 0; i < l->ndigits; i++) {
-    if (i + 1 < l->ndigits && l->d[i + 1].axis == l->d[i].axis) continue;
-    Affine x = axes[l->d[i].axis];
-    affine_scale(&x, l->d[i].stride);
-    affine_add(&sum, &x);
-  }
-  return sum;
-}
-
 /* May pass pipeline copy the operand by boxes, whose strides a launch checks? */
 static bool may_be_box(const Build *s, const Staged *g) {
   const Options *o = &s->nest->options;
@@ -170,7 +157,7 @@ static void store_operand(Build *s, Staged *g) {
   memcpy(at, o.axes, sizeof at);
   if (g->swapped) at[0] = o.axes[1], at[1] = o.axes[0];
   build_st_shared(s, build_tile_ref(s, held, o.axes), held->dtype, buf, ref_none(),
-                  buffer_bytes(&buf->layout, at));
+                  nest_buffer_bytes(&buf->layout, at));
   build_close(s, &o);
   if (g->form == OPERAND_PANELS) /* it is read through the asynchronous proxy */
     nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "proxy");
@@ -267,7 +254,7 @@ static NestVar *fragment_from(Build *s, NestBuffer *buf, const Type *t, const La
   at.axes = ARENA_ARRAY(s->nest->arena, Affine, t->rank);
   memcpy(at.axes, o.axes, sizeof *at.axes * t->rank);
   if (is_padded) nest_mov(&s->b, at, ref_zero(v->dtype), v->dtype);
-  build_ld_shared(s, at, v->dtype, buf, ref_none(), buffer_bytes(&buf->layout, o.axes));
+  build_ld_shared(s, at, v->dtype, buf, ref_none(), nest_buffer_bytes(&buf->layout, o.axes));
   build_close(s, &o);
   return v;
 }

@@ -487,7 +487,8 @@ static void simulate_stmt(Simulation *sim, const NestStmt *s) {
     case NEST_ST:
     case NEST_RED:
     case NEST_CP_ASYNC:
-    case NEST_BULK_COPY: simulate_memory(sim, s); break;
+    case NEST_BULK_COPY:
+    case NEST_BULK_STORE: simulate_memory(sim, s); break;
     case NEST_MMA:
     case NEST_WGMMA:
       if (sim->counting) simulate_product(sim, s);

@@ -308,24 +308,27 @@ static void note_row(Simulation *sim, int which, int64_t at, int64_t bytes) {
   extend_site(site, &a);
   for (int64_t x = at / SECTOR; x <= (at + bytes - 1) / SECTOR; x++)
     note_sector(sim, site, which, x);
-  site->pieces += (double)bytes / PIECE * sim->weight;
+  if (!site->store) site->pieces += (double)bytes / PIECE * sim->weight;
 }
 
 static void sim_box(Simulation *sim, const NestStmt *s) {
   const TensorMap *m = nest_map_of(sim->nest, s);
   int64_t row = m->axes[0].box * (int64_t)dtype_bytes(m->dtype), at, bytes;
   if (!guarded(sim, &s->guard)) return;
-  int which = find_sim_site(sim, s, false);
+  bool store = s->code == NEST_BULK_STORE;
+  int which = find_sim_site(sim, s, store);
   sim->sites[which].once = true;
   for (int64_t i = 0; i < nest_map_bytes(m) / row; i++) {
     if (box_row(sim, s, m, i, &at, &bytes)) note_row(sim, which, at, bytes);
-    else if (sim->counting) note_unknown(sim, &sim->sites[which], (double)row / SECTOR);
+    else if (sim->counting)
+      note_unknown(sim, &sim->sites[which], (double)row / SECTOR);
   }
   if (!sim->counting) return;
   sim->counts.issued += sim->weight;
   double start = sim_start(sim, s);
   sim->time = start + 1;
-  sim->copies = sim_later(sim->copies, start + COPY_LATENCY);
+  if (store) sim->counts.sent += (double)nest_map_bytes(m) / LINE * sim->weight;
+  else sim->copies = sim_later(sim->copies, start + COPY_LATENCY);
 }
 
 static double latency_of(const NestStmt *s, bool shared) {
@@ -334,7 +337,7 @@ static double latency_of(const NestStmt *s, bool shared) {
 }
 
 void simulate_memory(Simulation *sim, const NestStmt *s) {
-  if (s->code == NEST_CP_ASYNC || s->code == NEST_BULK_COPY) {
+  if (s->code == NEST_CP_ASYNC || s->code == NEST_BULK_COPY || s->code == NEST_BULK_STORE) {
     (s->code == NEST_CP_ASYNC ? sim_copy : sim_box)(sim, s);
     return;
   }

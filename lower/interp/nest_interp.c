@@ -69,6 +69,7 @@ static void start_warp(Run *r, Prog *p, uint32_t id) {
   w->groups = 0;
   w->flights.len = 0;
   w->mma_groups = 0;
+  w->store_groups = 0;
   w->fences = 0;
   w->iterations = 0;
   w->still = NULL;
@@ -96,6 +97,7 @@ static void start_nest_program(Run *r) {
   r->iterations = 0;
   memset(p->barriers, 0, sizeof p->barriers);
   p->mbarriers.len = 0;
+  p->stores.len = 0;
   memset(p->bad_bytes, 1, (size_t)r->shared_bytes);
   for (uint32_t i = 0; i < r->warps; i++) start_warp(r, p, i);
   race_reset(p);
@@ -104,6 +106,7 @@ static void start_nest_program(Run *r) {
 
 static void retire_nest_program(Run *r, size_t at) {
   Prog *p = r->live.data[at];
+  nest_end_stores(p);
   memory_finished(r->memory, p->index);
   r->iterations = 0;
   for (r->live.len--; at < r->live.len; at++) r->live.data[at] = r->live.data[at + 1];

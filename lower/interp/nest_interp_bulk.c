@@ -2,7 +2,10 @@
  *
  * A copy reads and writes as late as it may: when a thread waits for its phase, or somebody arrives
  * for the next one.  Until then its bytes are poison and in flight.  What is copied counts as
- * written where the bytes were expected: who waits for the phase knows that, nobody else does. */
+ * written where the bytes were expected: who waits for the phase knows that, nobody else does.
+ *
+ * A store of a box reads as late as it may, when its thread waits for its group, and writes when
+ * the program ends; until then nobody may access what it writes. */
 #include <string.h>
 
 #include "lower/interp/nest_interp_run.h"
@@ -49,21 +52,32 @@ static int32_t map_argument(const Run *r, const TensorMap *m) {
   return MEMORY_NO_ARG;
 }
 
-/* The element of the box with that number, in the order of memory; zero outside of the tensor. */
-static void read_element(Warp *w, const Box *b, int64_t number, uint8_t *out) {
-  Run *r = w->prog->run;
+/* The address of the box's element with that number, in the order of memory; false: it is outside
+ * of the tensor. */
+static bool element_address(const Run *r, const Box *b, int64_t number, uint64_t *address) {
   const TensorMap *m = b->map;
-  int32_t arg = map_argument(r, m);
-  uint64_t address = (uint64_t)r->args[arg].bits;
-  Access who = {w->prog->index, b->inst->stmt->span, arg, false, false, true};
-  memset(out, 0, dtype_bytes(m->dtype));
+  *address = (uint64_t)r->args[map_argument(r, m)].bits;
   for (int i = 0; i < m->rank; i++) {
     int64_t at = b->at[i] + number % m->axes[i].box;
     number /= m->axes[i].box;
-    if (at < 0 || at >= launch_value(r, &m->axes[i].extent)) return;
-    address += (uint64_t)(at * launch_value(r, &m->axes[i].stride));
+    if (at < 0 || at >= launch_value(r, &m->axes[i].extent)) return false;
+    *address += (uint64_t)(at * launch_value(r, &m->axes[i].stride));
   }
-  memory_read(r->memory, address, dtype_bytes(m->dtype), out, who);
+  return true;
+}
+
+static Access access_of_box(const Prog *p, const Box *b) {
+  return (Access){p->index, b->inst->stmt->span, map_argument(p->run, b->map), false, false, true};
+}
+
+/* Zero outside of the tensor. */
+static void read_element(Warp *w, const Box *b, int64_t number, uint8_t *out) {
+  Run *r = w->prog->run;
+  uint32_t size = dtype_bytes(b->map->dtype);
+  uint64_t address;
+  memset(out, 0, size);
+  if (element_address(r, b, number, &address))
+    memory_read(r->memory, address, size, out, access_of_box(w->prog, b));
 }
 
 /* Rows are swizzled by bits of their address. */
@@ -190,23 +204,32 @@ static void take_target(Warp *w, const Inst *in, const Box *b, uint32_t lane) {
   memset(w->prog->bad_bytes + b->to, 1, (size_t)bytes);
 }
 
+/* Reports. */
+static bool box_fits(Warp *w, const Inst *in, const Box *b) {
+  uint32_t row = (uint32_t)b->map->axes[0].box * dtype_bytes(b->map->dtype);
+  return nest_shared_ok(w, in, &in->mems[0], b->to, row) &&
+         nest_shared_ok(w, in, &in->mems[0], b->to + nest_map_bytes(b->map) - row, row);
+}
+
+static void take_coordinates(Warp *w, const Inst *in, uint32_t lane, Box *b) {
+  for (int i = 0; i < b->map->rank; i++) {
+    Vec v = operand_vec(w, &in->srcs[i], 0, 0);
+    if (v.bad >> lane & 1) nest_found_poison(w, in, v.why, "the coordinate");
+    b->at[i] = v.x[lane].i;
+  }
+}
+
 static void start_copy(Warp *w, const Inst *in, uint32_t lane) {
   Run *r = w->prog->run;
   Box b = {.inst = in, .map = nest_map_of(r->nest, in->stmt)};
-  int64_t row = (int64_t)b.map->axes[0].box * dtype_bytes(b.map->dtype);
   int64_t bar = mbarrier_address(w, in, &in->mems[1], lane, RACE_COPY);
   Mbarrier *m = bar < 0 ? NULL : find_mbarrier(w, in, &in->mems[1], bar);
   b.to = nest_shared_offset(w, in, &in->mems[0]) + in->mems[0].offset;
   b.thread = (uint16_t)(w->id << LANE_BITS | lane);
   int64_t bytes = nest_map_bytes(b.map);
-  if (!m || !nest_shared_ok(w, in, &in->mems[0], b.to, (uint32_t)row)) return;
-  if (!nest_shared_ok(w, in, &in->mems[0], b.to + bytes - row, (uint32_t)row)) return;
+  if (!m || !box_fits(w, in, &b)) return;
   race_proxy(w, in, &in->mems[1], bar, (uint32_t)sizeof(int64_t));
-  for (int i = 0; i < b.map->rank; i++) {
-    Vec v = operand_vec(w, &in->srcs[i], 0, 0);
-    if (v.bad >> lane & 1) nest_found_poison(w, in, v.why, "the coordinate");
-    b.at[i] = v.x[lane].i;
-  }
+  take_coordinates(w, in, lane, &b);
   take_target(w, in, &b, lane);
   m->started += bytes;
   vec_push(r->arena, &m->boxes, b);
@@ -216,4 +239,88 @@ static void start_copy(Warp *w, const Inst *in, uint32_t lane) {
 void nest_exec_bulk_copy(Warp *w, const Inst *in) {
   uint32_t lanes = guard_lanes(w, in);
   while (lanes) start_copy(w, in, next_lane(&lanes));
+}
+
+/* ---- stores ---- */
+
+static int64_t box_elements(const Box *b) {
+  return nest_map_bytes(b->map) / dtype_bytes(b->map->dtype);
+}
+
+/* From now on nobody may write what it reads, or access what it writes. */
+static void start_store(Warp *w, const Inst *in, uint32_t lane) {
+  Run *r = w->prog->run;
+  const Spot *p = &in->mems[0];
+  BoxStore s = {.box = {.inst = in, .map = nest_map_of(r->nest, in->stmt)},
+                .lane = lane,
+                .group = w->store_groups};
+  Box *b = &s.box;
+  b->to = nest_shared_offset(w, in, p) + p->offset;
+  b->thread = (uint16_t)(w->id << LANE_BITS | lane);
+  if (!box_fits(w, in, b)) return;
+  take_coordinates(w, in, lane, b);
+  s.bytes = ARENA_ARRAY(r->arena, uint8_t, (size_t)nest_map_bytes(b->map));
+  Spot target = {.arg = map_argument(r, b->map), .tracked = true};
+  for (int64_t i = 0; i < box_elements(b); i++) {
+    int64_t at = swizzled(b->map, b->to + i * in->bytes);
+    uint64_t address;
+    memcpy(s.bytes + i * in->bytes, w->prog->shared + at, in->bytes);
+    race_proxy(w, in, p, at, in->bytes);
+    race_shared(w, in, p, RACE_READ, lane, at);
+    if (!element_address(r, b, i, &address)) continue;
+    race_global(w, in, &target, RACE_COPY, lane, address, false);
+    if (w->prog->bad_bytes[at]) nest_found_poison(w, in, NULL, "the stored value");
+  }
+  race_access(w, in, UINT32_C(1) << lane);
+  vec_push(r->arena, &w->prog->stores, s);
+}
+
+void nest_exec_bulk_store(Warp *w, const Inst *in) {
+  uint32_t lanes = guard_lanes(w, in);
+  while (lanes) start_store(w, in, next_lane(&lanes));
+}
+
+/* Groups are counted by warp: at most one thread of it stores boxes. */
+void nest_exec_bulk_commit(Warp *w, const Inst *in) { w->store_groups += guard_lanes(w, in) != 0; }
+
+/* Its bytes are as they were when it began, or a writer has not waited. */
+static void end_read(Warp *w, BoxStore *s) {
+  const Box *b = &s->box;
+  const Inst *in = b->inst;
+  const Spot *p = &in->mems[0];
+  bool same = true;
+  for (int64_t i = 0; i < box_elements(b); i++) {
+    int64_t at = swizzled(b->map, b->to + i * in->bytes);
+    race_shared(w, in, p, RACE_READ, s->lane, at);
+    same &= !memcmp(s->bytes + i * in->bytes, w->prog->shared + at, in->bytes);
+    memcpy(s->bytes + i * in->bytes, w->prog->shared + at, in->bytes);
+  }
+  s->has_read = true;
+  if (!same && nest_found(w, FOUND_STORE_SOURCE, in->stmt->span, in->stmt))
+    findings_text(w->prog->run->findings, E_NEST_STORE_SOURCE, p->buffer->name);
+}
+
+void nest_exec_bulk_wait(Warp *w, const Inst *in) {
+  uint32_t lanes = guard_lanes(w, in);
+  w->yields = true;
+  for (size_t i = 0; i < w->prog->stores.len; i++) {
+    BoxStore *s = &w->prog->stores.data[i];
+    bool own = s->box.thread >> LANE_BITS == w->id && lanes >> s->lane & 1;
+    if (own && !s->has_read && s->group + (uint64_t)in->a < w->store_groups) end_read(w, s);
+  }
+}
+
+void nest_end_stores(Prog *p) {
+  for (size_t i = 0; i < p->stores.len; i++) {
+    const BoxStore *s = &p->stores.data[i];
+    const Box *b = &s->box;
+    uint32_t size = dtype_bytes(b->map->dtype);
+    if (!s->has_read && nest_found(&p->warps[0], FOUND_STORE_OPEN, b->inst->stmt->span, b->inst))
+      findings_text(p->run->findings, E_NEST_STORE_OPEN, b->inst->mems[0].buffer->name);
+    for (int64_t k = 0; k < box_elements(b); k++) {
+      uint64_t address;
+      if (element_address(p->run, b, k, &address))
+        memory_write(p->run->memory, address, size, s->bytes + k * size, access_of_box(p, b));
+    }
+  }
 }

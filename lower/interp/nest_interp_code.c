@@ -79,6 +79,8 @@ static uint64_t mem_source(const Coder *c, const Mem *m) {
 static void find_stored_params(Coder *c, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     if (nest_flags(s) & NEST_IS_WRITE) c->stored |= mem_source(c, &s->mems[0]);
+    if (s->code == NEST_BULK_STORE)
+      c->stored |= c->sources[nest_map_of(c->r->nest, s)->base->id];
     for (uint32_t i = 0; i < s->nregions; i++) find_stored_params(c, s->regions[i]);
   }
 }
@@ -146,7 +148,8 @@ static DType src_type(const NestStmt *s, uint32_t i) {
       return s->op == TILE_PTR_ADD && i == 1 ? DT_I64 : s->type;
     case NEST_PRINT: return i ? DT_I32 : s->type;
     case NEST_MBAR_WAIT:
-    case NEST_BULK_COPY: return DT_I32;
+    case NEST_BULK_COPY:
+    case NEST_BULK_STORE: return DT_I32;
     case NEST_SHFL: return i == 1 ? DT_I32 : s->type;
     case NEST_SERIAL: return DT_I32;
     case NEST_FOR: return s->dsts[0].var->dtype;
@@ -230,6 +233,9 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_MBAR_ARRIVE] = nest_exec_mbar_arrive,
     [NEST_MBAR_WAIT] = nest_exec_mbar_wait,
     [NEST_BULK_COPY] = nest_exec_bulk_copy,
+    [NEST_BULK_STORE] = nest_exec_bulk_store,
+    [NEST_BULK_COMMIT] = nest_exec_bulk_commit,
+    [NEST_BULK_WAIT] = nest_exec_bulk_wait,
     [NEST_LDMATRIX] = nest_exec_ldmatrix,
     [NEST_SHFL] = nest_exec_shfl,
     [NEST_MMA] = nest_exec_mma,
@@ -290,6 +296,8 @@ static void code_numbers(Coder *c, Inst *in) {
       in->bytes = 8;
       break;
     case NEST_BULK_COPY: in->bytes = 16; break;
+    case NEST_BULK_STORE: in->bytes = dtype_bytes(nest_map_of(c->r->nest, s)->dtype); break;
+    case NEST_BULK_WAIT: in->a = nest_int(s, NA_groups, 0); break;
     case NEST_SHFL: in->a = nest_int(s, NA_by, 0); break;
     case NEST_BAR:
       in->a = nest_int(s, NA_id, 0);
@@ -462,6 +470,7 @@ static void find_granules(Run *r) {
       const TensorMap *map = nest_map_of(r->nest, in->stmt);
       if (map) bytes = dtype_bytes(map->dtype);
       if (bytes < *g) *g = bytes;
+      if (map && bytes < r->global_granule) r->global_granule = bytes;
     }
   }
 }

@@ -252,6 +252,7 @@ void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t
   for (uint32_t done = 0; done < in->bytes; done += granule) {
     Mark other;
     Cell *c = global_cell(w->prog, (addr + done) / granule);
+    if (c->in_flight) report_in_flight(w, in, verb, global_text(r, p), c);
     Cell before = *c;
     if (!touch_cell(w, c, verb, lane, in, &other)) continue;
     /* All threads may store one value, if nobody reads it in between. */

@@ -154,6 +154,15 @@ typedef struct {
   int64_t at[MAX_MAP_RANK]; /* coordinates */
 } Box;
 
+/* A box on its way to global memory, and the bytes that it takes there. */
+typedef struct {
+  Box box;                  /* `to` is where it comes from */
+  uint32_t lane;
+  uint64_t group;           /* of its warp */
+  bool has_read;
+  uint8_t *bytes;           /* in the order of the box */
+} BoxStore;
+
 typedef struct {
   int64_t at;                   /* in shared memory */
   uint32_t count, left;         /* arrivals of a phase, those that are missing */
@@ -207,6 +216,7 @@ struct Warp {
   uint64_t groups;   /* committed */
   VEC(Flight) flights;
   uint64_t mma_groups;
+  uint64_t store_groups; /* committed, of boxes */
   uint32_t *held;    /* by register: of those in flight, which lanes were poison before */
   int64_t waits_at;  /* AT_MBARRIER: its address, and which phase */
   uint32_t waits_parity;
@@ -243,6 +253,7 @@ struct Prog {
   uint64_t random;
   Barrier barriers[BARRIERS];
   VEC(Mbarrier) mbarriers;
+  VEC(BoxStore) stores;
   uint8_t *shared;
   uint8_t *bad_bytes;
   uint64_t shared_changes; /* stores that changed something there, and copies */
@@ -322,7 +333,8 @@ typedef enum {
   FOUND_POISON = 2000, FOUND_RACE, FOUND_GLOBAL_RACE, FOUND_ORDER, FOUND_IN_FLIGHT,
   FOUND_COPY_SOURCE,
   FOUND_SHARED_BOUNDS, FOUND_SHARED_ALIGN, FOUND_FAILED_ASSERT, FOUND_ZERO_STEP, FOUND_BARRIER,
-  FOUND_PROXY, FOUND_FLIGHT_WRITTEN, FOUND_MBARRIER, FOUND_PLACE
+  FOUND_PROXY, FOUND_FLIGHT_WRITTEN, FOUND_MBARRIER, FOUND_PLACE, FOUND_STORE_OPEN,
+  FOUND_STORE_SOURCE
 } NestFinding;
 bool nest_found(Warp *w, NestFinding kind, Span at, const void *subject);
 /* "the address is undefined here" */
@@ -363,7 +375,10 @@ Exec nest_exec_op, nest_exec_select, nest_exec_ptr_add, nest_exec_undef, nest_ex
     nest_exec_role_end, nest_exec_bar, nest_exec_end;
 Exec nest_exec_ld, nest_exec_st, nest_exec_atom, nest_exec_atom_cas, nest_exec_cp_async,
     nest_exec_cp_commit, nest_exec_cp_wait, nest_exec_ldmatrix;
-Exec nest_exec_mbar_init, nest_exec_mbar_arrive, nest_exec_mbar_wait, nest_exec_bulk_copy;
+Exec nest_exec_mbar_init, nest_exec_mbar_arrive, nest_exec_mbar_wait, nest_exec_bulk_copy,
+    nest_exec_bulk_store, nest_exec_bulk_commit, nest_exec_bulk_wait;
+/* The program's boxes reach global memory, where it ends. */
+void nest_end_stores(Prog *p);
 Exec nest_exec_shfl, nest_exec_mma, nest_exec_wgmma, nest_exec_mma_commit, nest_exec_mma_wait,
     nest_exec_fence;
 

@@ -407,6 +407,7 @@ bool nest_is_removable(const NestStmt *s) {
 }
 
 bool nest_writes_global(const NestStmt *s) {
+  if (s->code == NEST_BULK_STORE) return true;
   if ((ops[s->code].flags & WRITE) && !s->mems[0].buffer) return true;
   for (uint32_t r = 0; r < s->nregions; r++)
     for (const NestStmt *x = s->regions[r]->first; x; x = x->next)
@@ -583,4 +584,15 @@ bool affine_eq(const Affine *a, const Affine *b) {
     if (at < 0 || b->t[at].coef != a->t[i].coef) return false;
   }
   return true;
+}
+
+Affine nest_buffer_bytes(const Layout *l, const Affine *axes) {
+  Affine sum = affine_const(0);
+  for (int i = 0; i < l->ndigits; i++) {
+    if (i + 1 < l->ndigits && l->d[i + 1].axis == l->d[i].axis) continue;
+    Affine x = axes[l->d[i].axis];
+    affine_scale(&x, l->d[i].stride);
+    affine_add(&sum, &x);
+  }
+  return sum;
 }

@@ -167,7 +167,7 @@ typedef struct {
   LaunchValue stride; /* bytes; of axis 0 it is the element's */
 } MapAxis;
 
-/* A tensor in global memory as the hardware's copies see it: BULK_COPY takes boxes of it.  A launch
+/* A tensor in global memory as the hardware's copies see it, which move boxes of it.  A launch
  * makes the descriptor from these numbers and hands it over as a parameter after the others.  Rows
  * of a box (axis 0) have 32, 64 or 128 bytes. */
 typedef struct {
@@ -285,7 +285,7 @@ NestAttrKind nest_attr_kind(NestAttrKey k);
 unsigned nest_flags(const NestStmt *s);
 /* The statement computes its one result and does nothing else: without a reader it is dead. */
 bool nest_is_removable(const NestStmt *s);
-/* The statement, or one in its regions, writes global memory by its addresses. */
+/* The statement, or one in its regions, writes global memory. */
 bool nest_writes_global(const NestStmt *s);
 
 /* ---- building ---- */
@@ -303,7 +303,7 @@ NestBuffer *nest_buffer_named(Nest *n, Name name); /* NULL if it is taken */
 NestIndex *nest_index(Nest *n, const char *name, int32_t extent);
 /* Declares a copy of the map under a name that is made from its own; NULL gives the base's. */
 TensorMap *nest_map(Nest *n, const TensorMap *map);
-/* The one that a BULK_COPY names, NULL if there is none. */
+/* The one that a BULK_COPY or a BULK_STORE names, NULL if there is none. */
 const TensorMap *nest_map_of(const Nest *n, const NestStmt *s);
 /* Bytes of a box. */
 int64_t nest_map_bytes(const TensorMap *m);
@@ -370,6 +370,10 @@ int64_t affine_coef(const Affine *a, const NestIndex *i);
 /* Removes the term over `i`; its coefficient, 0 if there is none. */
 int64_t affine_drop(Affine *a, const NestIndex *i);
 void affine_rename(Affine *a, const NestIndex *from, NestIndex *to);
+
+/* The offset of an element in a buffer of that layout.  An axis that is cut into panels counts as
+ * if its first panel continued: bind distinguishes the panels. */
+Affine nest_buffer_bytes(const Layout *l, const Affine *axes);
 
 /* ---- text, checking, running ---- */
 void nest_print(Text *out, const Nest *n, const Diags *d);

@@ -124,39 +124,41 @@ static Ref as_i32(NestBuilder *b, Ref x) {
   return v;
 }
 
-static Ref symbol_value(const BulkRing *r, NestBuilder *b, const Product *p,
-                        NestVar *const *ahead) {
-  if (p->kind == SYMBOL_TURN) return ref_var(r->turn);
-  return as_i32(b, ref_var(ahead[p->var->id] ? ahead[p->var->id] : p->var));
+static Ref symbol_value(NestBuilder *b, const Product *p, NestVar *turn, NestVar *const *ahead) {
+  if (p->kind == SYMBOL_TURN) return ref_var(turn);
+  return as_i32(b, ref_var(ahead && ahead[p->var->id] ? ahead[p->var->id] : p->var));
 }
 
-static Ref product_value(const BulkRing *r, NestBuilder *b, const Product *p,
-                         NestVar *const *ahead) {
-  Ref v = p->kind ? symbol_value(r, b, p, ahead) : ref_int(p->coef);
+static Ref product_value(NestBuilder *b, const Product *p, NestVar *turn, NestVar *const *ahead) {
+  Ref v = p->kind ? symbol_value(b, p, turn, ahead) : ref_int(p->coef);
   if (p->kind && p->coef != 1) v = combine(b, TILE_MUL, v, ref_int(p->coef));
   for (int i = 0; i < MAX_FACTORS && p->factors[i]; i++)
     v = combine(b, TILE_MUL, v, as_i32(b, ref_var(p->factors[i])));
   return v;
 }
 
-/* A coordinate; it is a variable, or a constant. */
-static Ref coordinate(const BulkRing *r, NestBuilder *b, const Sum *s, NestVar *const *ahead) {
+Ref bulk_coordinate(NestBuilder *b, const Sum *s, NestVar *turn, NestVar *const *ahead) {
   Ref sum = ref_int(0);
   for (int i = 0; i < s->n; i++) {
-    Ref v = product_value(r, b, &s->t[i], ahead);
+    Ref v = product_value(b, &s->t[i], turn, ahead);
     sum = i ? combine(b, TILE_ADD, sum, v) : v;
   }
   return sum;
+}
+
+Ref bulk_panel(NestBuilder *b, const TensorMap *m, Ref first, int panel) {
+  if (!panel) return first;
+  return combine(b, TILE_ADD, first, ref_int((int64_t)panel * m->axes[0].box));
 }
 
 void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, NestVar *slot,
                NestVar *more, NestVar *const *ahead) {
   const TensorMap *m = &x->access.map;
   Ref first[MAX_MAP_RANK], full = mbarrier_offset(b, slot);
-  for (int i = 0; i < m->rank; i++) first[i] = coordinate(r, b, &x->access.at[i], ahead);
+  for (int i = 0; i < m->rank; i++)
+    first[i] = bulk_coordinate(b, &x->access.at[i], r->turn, ahead);
   for (int k = 0; k < x->panels; k++) {
-    Ref along = first[0];
-    if (k) along = combine(b, TILE_ADD, along, ref_int((int64_t)k * m->axes[0].box));
+    Ref along = bulk_panel(b, m, first[0], k);
     NestStmt *st = nest_stmt(b, NEST_BULK_COPY, 0, (uint32_t)m->rank);
     for (int i = 0; i < m->rank; i++) st->srcs[i] = i ? first[i] : along;
     st->mems[0] = (Mem){x->buffer, at, affine_const(k * x->panel_bytes)};

@@ -43,6 +43,11 @@ void bulk_expect(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *more
  * variables that run ahead. */
 void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, NestVar *slot,
                NestVar *more, NestVar *const *ahead);
+/* A coordinate: a variable, or a constant.  `turn` is the number of the loop's iteration, `ahead`
+ * may be NULL. */
+Ref bulk_coordinate(NestBuilder *b, const Sum *s, NestVar *turn, NestVar *const *ahead);
+/* The coordinate along axis 0 of a panel of the map's width, of which `first` is the first's. */
+Ref bulk_panel(NestBuilder *b, const TensorMap *m, Ref first, int panel);
 void bulk_wait(const BulkRing *r, NestBuilder *b, NestVar *slot);
 /* Each warp is done with what it reads of the ring in its `slot`th turn, ... */
 void bulk_release(const BulkRing *r, NestBuilder *b, NestVar *slot);
@@ -51,5 +56,8 @@ void bulk_wait_empty(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *
                      NestVar *more);
 /* The phase changes where the slot that is read wraps around. */
 void bulk_next_phase(const BulkRing *r, NestBuilder *b, Ref wraps);
+
+/* box_stores.c: makes stores of tiles in loops boxes, where nothing else accesses their tensors. */
+void box_stores(Unit *u);
 
 #endif

@@ -8,7 +8,7 @@ static Ref ahead_ref(const Pipe *p, Ref r) {
   return r;
 }
 
-static NestStmt *clone(const Pipe *p, NestBuilder *b, const NestStmt *st) {
+NestStmt *pipe_clone(const Pipe *p, NestBuilder *b, const NestStmt *st) {
   NestStmt *c = nest_copy(b, st);
   for (uint32_t i = 0; i < st->ndsts; i++) c->dsts[i] = ahead_ref(p, st->dsts[i]);
   for (uint32_t i = 0; i < st->nsrcs; i++) c->srcs[i] = ahead_ref(p, st->srcs[i]);
@@ -16,7 +16,7 @@ static NestStmt *clone(const Pipe *p, NestBuilder *b, const NestStmt *st) {
   c->guard = ahead_ref(p, st->guard);
   for (uint32_t r = 0; r < st->nregions; r++) {
     NestBuilder in = {p->n, nest_block(p->n, c), NULL, st->span};
-    for (const NestStmt *x = st->regions[r]->first; x; x = x->next) clone(p, &in, x);
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next) pipe_clone(p, &in, x);
   }
   return c;
 }
@@ -47,7 +47,7 @@ Ref pipe_advance_slot(Pipe *p, NestBuilder *b, NestVar *slot) {
 /* A NEST of the pair's load becomes a COPY that stores where the pair's store did. */
 static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a) {
   Ref at = ring_offset(p, b, a->slot_w, pair->st->mems[0].buffer);
-  NestStmt *c = clone(p, b, pair->load);
+  NestStmt *c = pipe_clone(p, b, pair->load);
   c->code = NEST_COPY;
   c->attrs = NULL;
   c->nattrs = 0;
@@ -68,7 +68,7 @@ static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a
   NestVar *t = nest_var(p->n, NULL, ld->dsts[0].var->dtype, ld->dsts[0].var->elem, 1, false);
   ld->dsts[0] = ref_var(t);
   in.before = NULL;
-  NestStmt *st = clone(p, &in, pair->st);
+  NestStmt *st = pipe_clone(p, &in, pair->st);
   /* the store's axes are those of its own nest: the same tile, so axis by axis the same */
   for (int x = 0; x < pair->store->layout->rank; x++)
     affine_rename(&st->mems[0].bytes, pair->store->axes[x], pair->load->axes[x]);
@@ -89,7 +89,9 @@ static void boxes_ahead(Pipe *p, NestBuilder *b, const BulkLoad *x, const Ahead 
 bool pipe_has_groups(const Pipe *p) { return p->nbulk < (int)p->pairs.len; }
 
 void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
-  pipe_op(b, TILE_LT, p->loop->type, ref_var(a->in_range), ref_var(a->index), p->loop->srcs[1]);
+  Ref more = ref_var(a->in_range), end = ahead_ref(p, p->loop->srcs[1]);
+  pipe_op(b, TILE_LT, p->loop->type, more, ref_var(a->index), end);
+  if (a->is_tile) pipe_op(b, TILE_AND, DT_I1, more, more, ref_var(a->is_tile));
   size_t next = 0;
   if (a->freed) bulk_wait_empty(&p->ring[1], b, a->freed, a->freed_phase, a->in_range);
   for (int i = 0; i < p->nrings; i++) bulk_expect(&p->ring[i], b, a->slot_w, a->in_range);
@@ -101,7 +103,7 @@ void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
       else copy_ahead(p, b, pair, a);
       continue;
     }
-    NestStmt *c = clone(p, b, st);
+    NestStmt *c = pipe_clone(p, b, st);
     if (c->code == NEST_LD) c->guard = ref_var(a->in_range);
   }
   if (pipe_has_groups(p)) nest_stmt(b, NEST_RING_COMMIT, 0, 0);
@@ -130,7 +132,7 @@ static void start_ring(Pipe *p, NestBuilder *top, NestBuilder *b) {
     if (x) bulk_declare(ring_of(p, x->buffer), p->n, x);
   }
   nest_mov(b, ref_var(p->ring[0].turn), ref_int(0), DT_I32);
-  if (!pipe_is_repeated(p->loop)) return;
+  if (!pipe_is_repeated(p->tiles ? p->tiles : p->loop)) return;
   pipe_fence_proxy(p, b);
   nest_stmt(b, NEST_BAR, 0, 0);
 }
@@ -143,10 +145,8 @@ Ahead pipe_make_ahead(Pipe *p, NestBuilder *b) {
   a.slot_w = nest_var(p->n, "fill", DT_I32, DT_NONE, 1, true);
   a.slot_r = nest_var(p->n, "slot", DT_I32, DT_NONE, 1, true);
   a.in_range = nest_var(p->n, "more", DT_I1, DT_NONE, 1, true);
-  nest_mov(b, ref_var(a.index), p->loop->srcs[0], a.index->dtype);
   NestBuilder top = {p->n, p->n->body, p->n->body->first, p->loop->span};
   if (p->nbulk) start_ring(p, &top, b);
-  nest_mov(b, ref_var(a.slot_w), p->nbulk ? ref_var(a.slot_r) : ref_int(0), a.slot_w->dtype);
   nest_mov(p->nbulk ? &top : b, ref_var(a.slot_r), ref_int(0), a.slot_r->dtype);
   p->ahead[ix->id] = a.index;
   for (size_t i = 0; i < p->slice.len; i++) {
@@ -165,6 +165,13 @@ Ahead pipe_make_ahead(Pipe *p, NestBuilder *b) {
     nest_mov(b, ref_var(p->ahead[v->id]), ref_var(v), v->dtype);
   }
   return a;
+}
+
+void pipe_first_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
+  nest_mov(b, ref_var(a->index), ahead_ref(p, p->loop->srcs[0]), a->index->dtype);
+  nest_mov(b, ref_var(a->slot_w), p->nbulk ? ref_var(a->slot_r) : ref_int(0), a->slot_w->dtype);
+  if (p->nbulk) nest_mov(b, ref_var(p->ring[0].turn), ref_int(0), DT_I32);
+  for (int i = 0; i + 1 < p->depth; i++) pipe_issue_copies(p, b, a);
 }
 
 bool pipe_in_ring(const Pipe *p, const NestBuffer *b) {

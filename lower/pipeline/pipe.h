@@ -38,6 +38,8 @@ typedef struct {
   int nbulk;          /* pairs that are copied by boxes */
   int nrings;         /* 2: the second one has what the rotation's second dot reads */
   BulkRing ring[2];   /* of these */
+  NestStmt *tiles;    /* the loop around it whose next iteration's copies run ahead, or NULL */
+  VEC(NestStmt *) coordinates; /* statements of its body for these copies, in order */
 } Pipe;
 
 typedef struct {
@@ -45,6 +47,7 @@ typedef struct {
   NestVar *slot_w, *slot_r; /* the slot to fill, the slot to read */
   NestVar *in_range;
   NestVar *freed, *freed_phase; /* the turn in which warps free the slot to fill; or NULL */
+  NestVar *tile, *is_tile;  /* the next tile's index, and whether there is one; or NULL */
 } Ahead;
 
 /* Some pair is copied by all threads, in groups. */
@@ -56,6 +59,10 @@ bool pipe_is_repeated(const NestStmt *loop);
 /* Makes the variables of the slice that runs ahead; they start with the values that their originals
  * have before the loop. */
 Ahead pipe_make_ahead(Pipe *p, NestBuilder *b);
+/* The copies of the loop's first iterations. */
+void pipe_first_copies(Pipe *p, NestBuilder *b, const Ahead *a);
+/* A copy of the statement on the variables that run ahead. */
+NestStmt *pipe_clone(const Pipe *p, NestBuilder *b, const NestStmt *st);
 /* The copies of an iteration, if there is such a one. */
 void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a);
 void pipe_ring_wait(Pipe *p, NestBuilder *b, int groups);

@@ -25,7 +25,11 @@
  *
  * Loads that are boxes of a tensor are bulk copies where the machine has them
  * (lower/pipeline/bulk.h): one thread starts them, and instead of for groups each thread waits for
- * the slot's phase. */
+ * the slot's phase.
+ *
+ * A loop over tiles around such a loop (a persistent kernel) has the first copies of the next tile
+ * after the loop, before what the kernel does with this tile's result: the statements that compute
+ * the next tile's coordinates are made again there, one iteration ahead. */
 #include <math.h>
 #include <string.h>
 
@@ -242,6 +246,54 @@ static bool pipe_defs_are_on_top(const Pipe *p) {
 
 /* ======== the loop whose copies run ahead ======== */
 
+/* ---- the next tile's ---- */
+
+/* The first copies of tile `a->tile`, if there is one, by the tiles' variables of p->ahead. */
+static void copies_of_tile(Pipe *p, NestBuilder *b, const Ahead *a) {
+  const NestStmt *tiles = p->tiles;
+  pipe_op(b, TILE_LT, tiles->type, ref_var(a->is_tile), ref_var(a->tile), tiles->srcs[1]);
+  for (size_t i = 0; i < p->coordinates.len; i++) pipe_clone(p, b, p->coordinates.data[i]);
+  pipe_first_copies(p, b, a);
+}
+
+/* The tile itself has the numbers that were computed for its copies. */
+static void take_coordinates(Pipe *p) {
+  for (size_t i = 0; i < p->coordinates.len; i++) {
+    NestStmt *st = p->coordinates.data[i];
+    NestBuilder here = {p->n, st->parent, st, st->span};
+    NestVar *v = st->dsts[0].var;
+    nest_mov(&here, ref_var(v), ref_var(p->ahead[v->id]), v->dtype);
+    nest_remove(st);
+  }
+}
+
+/* Before the loop over tiles, the first one's; right after this loop, the next one's: they fill all
+ * slots but that of the last iteration, whose dot may still run; all threads are done with the
+ * others since the last barrier. */
+static void copies_of_tiles(Pipe *p, Ahead *a) {
+  NestStmt *tiles = p->tiles;
+  NestVar *ix = tiles->dsts[0].var;
+  NestBuilder before = {p->n, tiles->parent, tiles, p->loop->span};
+  NestBuilder after = {p->n, p->loop->parent, p->loop->next, p->loop->span};
+  NestVar **own = p->ahead;
+  p->ahead = ARENA_ARRAY(p->scratch, NestVar *, p->nvars);
+  memcpy(p->ahead, own, p->nvars * sizeof *own);
+  for (size_t i = 0; i < p->coordinates.len; i++) {
+    const NestVar *v = p->coordinates.data[i]->dsts[0].var;
+    NestVar *t = p->ahead[v->id] = nest_var(p->n, v->name, v->dtype, v->elem, 1, true);
+    t->div = v->div;
+  }
+  a->tile = p->ahead[ix->id] = nest_var(p->n, ix->name, ix->dtype, DT_NONE, 1, true);
+  a->tile->div = ix->div;
+  a->is_tile = nest_var(p->n, "next", DT_I1, DT_NONE, 1, true);
+  nest_mov(&before, ref_var(a->tile), tiles->srcs[0], ix->dtype);
+  copies_of_tile(p, &before, a);
+  pipe_op(&after, TILE_ADD, tiles->type, ref_var(a->tile), ref_var(ix), tiles->srcs[2]);
+  copies_of_tile(p, &after, a);
+  take_coordinates(p);
+  p->ahead = own;
+}
+
 static bool stores_to(const NestStmt *st, const NestBuffer *buffer) {
   const NestStmt *to = st->code == NEST_NEST ? st->regions[0]->last : NULL;
   return to && to->code == NEST_ST && to->mems[0].buffer == buffer && !to->mems[0].base.kind;
@@ -325,8 +377,9 @@ static void pipe_transform(Pipe *p) {
     buf->bytes *= p->depth;
     buf->slots = p->depth;
   }
+  if (p->tiles) before = (NestBuilder){p->n, p->tiles->parent, p->tiles, p->loop->span};
   Ahead a = pipe_make_ahead(p, &before);
-  for (int i = 0; i + 1 < p->depth; i++) pipe_issue_copies(p, &before, &a);
+  if (!p->tiles) pipe_first_copies(p, &before, &a);
   if (p->rotation.first) rotation_body(p, &a, &before);
   else pipe_body(p, &a, &before);
   for (size_t i = 0; i < p->pairs.len; i++) {
@@ -339,6 +392,7 @@ static void pipe_transform(Pipe *p) {
     if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_groups, 1);
   if (p->dot || p->rotation.first)
     nest_set_int(p->n, nest_stmt(&after, NEST_MMA_WAIT, 0, 0), NA_groups, 0);
+  if (p->tiles) copies_of_tiles(p, &a);
   if (!pipe_has_groups(p)) return;
   pipe_ring_wait(p, &after, 0);
   if (pipe_is_repeated(p->loop)) nest_stmt(&after, NEST_BAR, 0, 0); /* the slots are filled again */
@@ -378,7 +432,8 @@ static void note_uses_of_block(Uses *u, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     bool loop = st == u->p->loop;
     if (loop) u->now = INSIDE;
-    if (u->now == INSIDE) u->combines |= combines_warps(st);
+    bool alive = u->now == INSIDE || pipe_is_repeated(u->p->loop);
+    if (alive) u->combines |= combines_warps(st);
     for (uint32_t i = 0; i < st->nmems; i++)
       if (st->mems[i].buffer) u->where[st->mems[i].buffer->id] |= u->now;
     for (uint32_t r = 0; r < st->nregions; r++) note_uses_of_block(u, st->regions[r]);
@@ -607,33 +662,138 @@ static bool plan_copies(Pipe *p, bool stages) {
   return true;
 }
 
+/* ---- loops over tiles ---- */
+
+static bool counts_up(const Pipe *p, const Definitions *d, const NestStmt *loop) {
+  const Ref *step = &loop->srcs[2];
+  if (step->kind == REF_AFFINE) return step->sub.c > 0;
+  const NestVar *v = step->kind == REF_VAR ? step->var : NULL;
+  return v && v->id < p->nvars && d->count[v->id] == 1 && d->first[v->id]->code == NEST_NPROG;
+}
+
+/* The copies may be made before the block's statements, whose loop may have run once less: none
+ * writes what is copied, if arrays are apart, or tells others, or waits for them. */
+static bool may_copy_before(Pipe *p, const Definitions *d, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    unsigned flags = nest_flags(st);
+    bool of_stores = st->code >= NEST_BULK_STORE && st->code <= NEST_BULK_WAIT;
+    bool known = st->code == NEST_BAR || st->code == NEST_FENCE || st->nregions || of_stores;
+    if (flags & (NEST_IS_ATOMIC | NEST_IS_ORDERED) && !known) return false;
+    if (st->code == NEST_WHILE || st->code == NEST_ROLE || st->code == NEST_ASM) return false;
+    for (uint32_t r = 0; r < st->nregions; r++)
+      if (!may_copy_before(p, d, st->regions[r])) return false;
+    if (st->nregions || !nest_writes_global(st)) continue;
+    NestVar *root = box_root(d, st);
+    for (size_t i = 0; i < p->pairs.len; i++) {
+      NestVar *base = p->pairs.data[i].bulk->access.map.base;
+      if (!root || !nest_assume_noalias(p->n, root, base, false)) return false;
+    }
+  }
+  return true;
+}
+
+static void need_outside(const Pipe *p, bool *needed, const Ref *r) {
+  if (r->kind == REF_VAR && !r->var->is_param && r->var->id < p->nvars) needed[r->var->id] = true;
+}
+
+static bool has_statement_of(const NestBlock *b, const NestStmt *st) {
+  for (; st; st = st->parent->owner)
+    if (st->parent == b) return true;
+  return false;
+}
+
+/* The statements of the body of `tiles`, before this loop, of which the copies' coordinates and the
+ * loop's bounds are made; false if some can't be made an iteration ahead. */
+static bool find_coordinates(Pipe *p, const Definitions *d, const NestStmt *tiles) {
+  NestBlock *body = tiles->regions[0];
+  bool *needed = ARENA_ARRAY(p->scratch, bool, p->nvars);
+  memcpy(needed, p->needed, p->nvars * sizeof *needed);
+  for (int i = 0; i < 2; i++) need_outside(p, needed, &p->loop->srcs[i]);
+  for (size_t i = 0; i < p->slice.len; i++) {
+    const NestStmt *st = p->slice.data[i];
+    if (st->code == NEST_NEST) continue;
+    if (st->code != NEST_OP) return false; /* carried from one iteration to the next, or loaded */
+    for (uint32_t k = 0; k < st->nsrcs; k++) need_outside(p, needed, &st->srcs[k]);
+  }
+  VEC(NestStmt *) found = {0};
+  for (NestStmt *st = p->loop->prev; st; st = st->prev) {
+    if (!st->ndsts || !needed[st->dsts[0].var->id]) continue;
+    if (!can_run_ahead(st) || !(nest_flags(st) & NEST_IS_PURE)) return false;
+    for (uint32_t k = 0; k < st->nsrcs; k++) need_outside(p, needed, &st->srcs[k]);
+    vec_push(p->scratch, &found, st);
+  }
+  for (uint32_t i = 0; i < p->nvars; i++) {
+    if (!needed[i] || !d->count[i] || has_statement_of(p->loop->regions[0], d->first[i])) continue;
+    bool inside = has_statement_of(body, d->last[i]) || has_statement_of(body, d->first[i]);
+    if (inside && d->count[i] != 1) return false;
+    if (inside && d->first[i] != p->loop && d->first[i]->parent != body) return false;
+  }
+  p->coordinates.len = 0;
+  for (size_t i = found.len; i-- > 0;) vec_push(p->scratch, &p->coordinates, found.data[i]);
+  return true;
+}
+
+/* The loop around this one that goes over tiles, if the copies of its next iteration can run
+ * ahead. */
+static NestStmt *find_tiles(Pipe *p) {
+  NestStmt *tiles = p->loop->parent->owner;
+  Definitions d;
+  if (!tiles || tiles->code != NEST_FOR || !p->dot || pipe_has_groups(p)) return NULL;
+  definitions_find(&d, p->scratch, p->n);
+  if (!counts_up(p, &d, tiles) || !find_coordinates(p, &d, tiles)) return NULL;
+  return may_copy_before(p, &d, tiles->regions[0]) ? tiles : NULL;
+}
+
 /* A loop that counts up by a constant: its stored loads are copied without the others where these
  * can't run ahead, or leave no room for two stages. */
 static bool plan(Pipe *p) {
   const Ref *step = &p->loop->srcs[2];
   if (step->kind != REF_AFFINE || step->sub.c <= 0 || !count_dots(p->loop->regions[0]))
     return false;
-  return plan_copies(p, true) || plan_copies(p, false);
+  if (!plan_copies(p, true) && !plan_copies(p, false)) return false;
+  p->tiles = find_tiles(p);
+  return true;
+}
+
+static Pipe pipe_new(Unit *u, NestStmt *loop) {
+  Pipe p = {.u = u,
+            .n = u->nest,
+            .scratch = arena_child(u->arena),
+            .loop = loop,
+            .nvars = u->nest->nvars};
+  p.needed = ARENA_ARRAY(p.scratch, bool, p.nvars);
+  p.ahead = ARENA_ARRAY(p.scratch, NestVar *, p.nvars);
+  return p;
 }
 
 static void pipeline_block(Unit *u, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     for (uint32_t r = 0; r < st->nregions; r++) pipeline_block(u, st->regions[r]);
     if (st->code != NEST_FOR) continue;
-    Pipe p = {.u = u,
-              .n = u->nest,
-              .scratch = arena_child(u->arena),
-              .loop = st,
-              .nvars = u->nest->nvars};
-    p.needed = ARENA_ARRAY(p.scratch, bool, p.nvars);
-    p.ahead = ARENA_ARRAY(p.scratch, NestVar *, p.nvars);
+    Pipe p = pipe_new(u, st);
     if (plan(&p)) pipe_transform(&p);
     arena_free(p.scratch);
   }
 }
 
+/* Some loop inside another copies boxes: then the stores of that other one are boxes, too.  Nothing
+ * is gained in other kernels (bench/history.md). */
+static bool copies_boxes(Unit *u, NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t r = 0; r < st->nregions && st->code != NEST_NEST; r++)
+      if (copies_boxes(u, st->regions[r])) return true;
+    if (st->code != NEST_FOR || !pipe_is_repeated(st)) continue;
+    Pipe p = pipe_new(u, st);
+    bool found = plan(&p) && p.nbulk;
+    arena_free(p.scratch);
+    if (found) return true;
+  }
+  return false;
+}
+
 bool pass_pipeline(Unit *u) {
-  if (machine_has(u->machine, HAS_ASYNC_COPIES) && !u->synchronous)
-    pipeline_block(u, u->nest->body);
+  if (!machine_has(u->machine, HAS_ASYNC_COPIES) || u->synchronous) return true;
+  if (machine_has(u->machine, HAS_ASYNC_PROXY) && copies_boxes(u, u->nest->body)) box_stores(u);
+  pipeline_block(u, u->nest->body);
   return true;
 }

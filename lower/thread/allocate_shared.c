@@ -8,6 +8,7 @@
 
 typedef struct {
   int first, last; /* statement numbers; first < 0: unused */
+  bool is_sent;    /* boxes are stored from it, until there is a wait, in a later iteration, too */
   Span use;        /* of the first access */
 } Life;
 
@@ -19,7 +20,7 @@ typedef struct {
 
 static void extend_life(Lives *s, const NestBuffer *b, int at, Span use) {
   Life *l = &s->life[b->id];
-  if (l->first < 0) *l = (Life){at, at, use};
+  if (l->first < 0) *l = (Life){at, at, l->is_sent, use};
   if (at > l->last) l->last = at;
 }
 
@@ -29,16 +30,22 @@ static void live_always(Lives *s, const NestBuffer *b) {
   s->life[b->id].last = INT_MAX;
 }
 
+/* A wait for stores of boxes, whose buffers live until then. */
+static void extend_sent(Lives *s, int at) {
+  for (uint32_t i = 0; i < s->n->nbuffers; i++)
+    if (s->life[i].is_sent && at > s->life[i].last) s->life[i].last = at;
+}
+
 /* A buffer used inside a loop, and before it, lives all through the loop; so does one of several
- * slots, of which an iteration reads what another one wrote, and any that a loop over registers
- * uses, since its iterations access it part by part. */
+ * slots, of which an iteration reads what another one wrote, one from which boxes are stored, and
+ * any that a loop over registers uses, since its iterations access it part by part. */
 static void stretch(Lives *s, NestCode loop, int start, int end) {
   bool parts = loop == NEST_UNROLL || loop == NEST_SERIAL;
   if (!parts && loop != NEST_FOR && loop != NEST_WHILE) return;
   arena_work(s->n->arena, s->n->nbuffers);
   for (uint32_t i = 0; i < s->n->nbuffers; i++) {
     Life *l = &s->life[i];
-    bool whole = parts || s->n->buffers[i]->slots > 1;
+    bool whole = parts || s->n->buffers[i]->slots > 1 || l->is_sent;
     if (l->last < start || l->first < 0 || (l->first >= start && !whole)) continue;
     if (l->first > start) l->first = start;
     if (l->last < end) l->last = end;
@@ -50,6 +57,8 @@ static void walk_lives(Lives *s, const NestBlock *b) {
     int start = ++s->at;
     for (uint32_t i = 0; i < st->nmems; i++)
       if (st->mems[i].buffer) extend_life(s, st->mems[i].buffer, start, st->span);
+    if (st->code == NEST_BULK_STORE) s->life[st->mems[0].buffer->id].is_sent = true;
+    if (st->code == NEST_BULK_WAIT) extend_sent(s, start);
     if (st->code == NEST_MBAR_INIT) live_always(s, st->mems[0].buffer);
     if (!st->nregions) continue;
     for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);

@@ -18,6 +18,7 @@ typedef struct {
   const Access **since; /* by buffer */
   bool accessed;        /* any memory, since the last barrier */
   const uint32_t *defs; /* nest_count_defs */
+  bool *sent;           /* by buffer: boxes are stored from it */
 } Sync;
 
 static bool must_wait(const Sync *s, const NestStmt *st) {
@@ -50,6 +51,20 @@ static void note_accesses(Sync *s, const NestStmt *st) {
   if (st->nmems) s->accessed = true;
   for (uint32_t i = 0; i < st->nmems; i++)
     if (st->mems[i].buffer) add_pending_access(s, st->mems[i].buffer->id, st);
+}
+
+/* A thread that waits for its stores of boxes has read what it stored until then. */
+static void note_sent(Sync *s, const NestStmt *wait) {
+  s->accessed = true;
+  for (uint32_t i = 0; i < s->u->nest->nbuffers; i++)
+    if (s->sent[i]) add_pending_access(s, i, wait);
+}
+
+static void find_sent(Sync *s, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    if (st->code == NEST_BULK_STORE) s->sent[st->mems[0].buffer->id] = true;
+    for (uint32_t r = 0; r < st->nregions; r++) find_sent(s, st->regions[r]);
+  }
 }
 
 static void all_in_order(Sync *s) {
@@ -158,6 +173,7 @@ static void sync_block(Sync *s, NestBlock *b) {
     bool inline_loop = st->code == NEST_UNROLL;
     if (inline_loop ? must_wait_inside(s, st) : must_wait(s, st)) barrier_before(s, st);
     note_accesses(s, st);
+    if (st->code == NEST_BULK_WAIT) note_sent(s, st);
     if (st->code == NEST_IF) walk_branch(s, st);
     else if (st->nregions) walk_loop(s, st);
   }
@@ -206,7 +222,8 @@ static bool is_proxy_fence(const NestStmt *st) {
 }
 
 static bool uses_proxy(const NestStmt *st) {
-  if (st->code == NEST_WGMMA || st->code == NEST_BULK_COPY) return true;
+  if (st->code == NEST_WGMMA || st->code == NEST_BULK_COPY || st->code == NEST_BULK_STORE)
+    return true;
   for (uint32_t r = 0; r < st->nregions; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
       if (uses_proxy(x)) return true;
@@ -235,6 +252,8 @@ bool pass_sync(Unit *u) {
   Sync s = {.u = u, .scratch = arena_child(u->arena)};
   s.since = ARENA_ARRAY(s.scratch, const Access *, u->nest->nbuffers + 1);
   s.defs = nest_count_defs(s.scratch, u->nest);
+  s.sent = ARENA_ARRAY(s.scratch, bool, u->nest->nbuffers + 1);
+  find_sent(&s, u->nest->body);
   drop_last_waits(u->nest);
   sync_block(&s, u->nest->body);
   drop_last_barriers(u->nest);

@@ -793,15 +793,20 @@ static bool check_mbarrier(NestCheck *c, const NestStmt *s) {
          (s->nsrcs != 1 || s->code == NEST_BULK_COPY || check_src(c, s, 0, DT_I32, 1));
 }
 
-static bool check_bulk_copy(NestCheck *c, const NestStmt *s) {
+/* A map, a coordinate an axis, and a buffer that has room for the box. */
+static bool check_box(NestCheck *c, const NestStmt *s) {
   const TensorMap *m = nest_map_of(c->n, s);
   if (!check_has_attr(c, s, NA_map)) return false;
   if (!m || s->nsrcs != (uint32_t)m->rank || !s->mems[0].buffer)
-    return nest_fail(c, s, E_NEST_BULK_COPY);
+    return nest_fail(c, s, s->code == NEST_BULK_COPY ? E_NEST_BULK_COPY : E_NEST_BULK_STORE);
   for (uint32_t i = 0; i < s->nsrcs; i++)
     if (!check_src(c, s, i, DT_I32, 1)) return false;
   int64_t row = (int64_t)m->axes[0].box * dtype_bytes(m->dtype);
-  return check_mem(c, s, 0, nest_map_bytes(m), row) && check_mbarrier(c, s);
+  return check_mem(c, s, 0, nest_map_bytes(m), row);
+}
+
+static bool check_bulk_copy(NestCheck *c, const NestStmt *s) {
+  return check_box(c, s) && check_mbarrier(c, s);
 }
 
 static bool check_condition(NestCheck *c, const NestStmt *s) {
@@ -1011,6 +1016,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_MBAR_ARRIVE] = {false, check_mbarrier},
     [NEST_MBAR_WAIT] = {false, check_mbarrier},
     [NEST_BULK_COPY] = {false, check_bulk_copy},
+    [NEST_BULK_STORE] = {false, check_box},
     [NEST_LDMATRIX] = {false, check_ldmatrix},
     [NEST_SHFL] = {true, check_shfl},
     [NEST_MMA] = {false, check_mma},

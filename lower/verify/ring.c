@@ -158,6 +158,10 @@ static State *test_loop(Loop *l, State *s) {
     Range index = range_of(c, s, &l->st->dsts[0]), limit = range_of(c, s, &l->st->srcs[1]);
     more = ring_decide(s, other, TILE_LT, index, limit);
   }
+  if (l->step->told) {
+    Range told = range_of(c, s, &l->step->told->dsts[0]);
+    if (range_is_const(&told, 0) || range_is_const(&told, 1)) more = (int)told.lo;
+  }
   if (more == 1) ring_drop(c, other);
   else leave(l, other);
   if (more) return s;

@@ -61,6 +61,7 @@ typedef enum {
   RING_WRITTEN,   /* before the last barrier, without a fence between */
   RING_COPYING,   /* cp.async; age: groups committed since, 0 before its own */
   RING_BOX,       /* bulk.copy, until its mbarrier's phase ends */
+  RING_SENT,      /* bulk.store reads; age: its thread's groups, as above */
   RING_PRODUCT,   /* wgmma reads; age as above */
   RING_RESULT,    /* wgmma writes registers */
   RING_FRAGMENT   /* wgmma reads registers */
@@ -117,6 +118,9 @@ struct Step {
   /* FOR, WHILE, SERIAL: bits of variables, by place, that are read later where an iteration begins,
    * and where the loop has ended. */
   uint64_t *live_head, *live_out;
+  /* FOR: the comparison whose result, at an iteration's end, says whether there is another one; or
+   * NULL. */
+  const NestStmt *told;
 };
 
 typedef struct {

@@ -78,8 +78,13 @@ static void add_pending(Check *c, State *s, const Step *step, Pending p) {
   else s->pending[s->npending++] = p;
 }
 
-static bool is_write(PendingKind k) { return k != RING_READ && k != RING_PRODUCT; }
-static bool through_proxy(PendingKind k) { return k == RING_BOX || k == RING_PRODUCT; }
+static bool is_write(PendingKind k) {
+  return k != RING_READ && k != RING_PRODUCT && k != RING_SENT;
+}
+
+static bool through_proxy(PendingKind k) {
+  return k == RING_BOX || k == RING_PRODUCT || k == RING_SENT;
+}
 
 /* Why an access may not follow what is pending; NULL: it may. */
 static const char *conflict(const Check *c, const Pending *p, const Step *step, PendingKind kind,
@@ -89,6 +94,7 @@ static const char *conflict(const Check *c, const Pending *p, const Step *step, 
   switch ((PendingKind)p->kind) {
     case RING_COPYING: case RING_BOX: return W_RING_COPY;
     case RING_PRODUCT: return is_write(kind) ? W_RING_PRODUCT : NULL;
+    case RING_SENT: return is_write(kind) ? W_RING_SENT : NULL;
     case RING_WRITTEN:
       if (!proxy || (p->fenced && ordered)) return NULL;
       return p->fenced ? W_RING_FENCE_BARRIER : W_RING_FENCE;
@@ -228,21 +234,27 @@ static void at_fence(Check *c, State *s, const NestStmt *st) {
   }
 }
 
-static bool in_group(const Pending *p, bool products) {
-  bool product = p->kind == RING_PRODUCT || p->kind == RING_RESULT || p->kind == RING_FRAGMENT;
-  return products ? product : p->kind == RING_COPYING;
+typedef enum { GROUP_COPIES, GROUP_PRODUCTS, GROUP_STORES } GroupKind;
+
+static bool in_group(const Pending *p, GroupKind kind) {
+  switch ((PendingKind)p->kind) {
+    case RING_COPYING: return kind == GROUP_COPIES;
+    case RING_SENT: return kind == GROUP_STORES;
+    case RING_PRODUCT: case RING_RESULT: case RING_FRAGMENT: return kind == GROUP_PRODUCTS;
+    default: return false;
+  }
 }
 
-static void commit_group(State *s, bool products) {
+static void commit_group(State *s, GroupKind kind) {
   for (uint32_t i = 0; i < s->npending; i++)
-    if (in_group(&s->pending[i], products) && s->pending[i].age < UINT16_MAX) s->pending[i].age++;
+    if (in_group(&s->pending[i], kind) && s->pending[i].age < UINT16_MAX) s->pending[i].age++;
 }
 
-/* What a group that has ended did counts as done by its threads. */
-static void wait_group(State *s, bool products, int64_t open) {
+/* What a group that has ended did counts as done by its threads; of stores that is the leader. */
+static void wait_group(State *s, GroupKind kind, int64_t open) {
   for (uint32_t i = 0; i < s->npending;) {
     Pending *p = &s->pending[i];
-    if (!in_group(p, products) || !p->age || p->age <= open) {
+    if (!in_group(p, kind) || !p->age || p->age <= open) {
       i++;
       continue;
     }
@@ -250,7 +262,8 @@ static void wait_group(State *s, bool products, int64_t open) {
       remove_pending(s, i);
       continue;
     }
-    p->kind = products ? RING_READ : RING_WRITE;
+    p->kind = kind == GROUP_COPIES ? RING_WRITE : RING_READ;
+    p->leader = kind == GROUP_STORES;
     p->age = 0;
     i++;
   }
@@ -396,6 +409,15 @@ static void copy_box(Check *c, State *s, const Step *step, Who who) {
   s->phases[i].started += (int32_t)bytes;
 }
 
+/* One thread stores what all have written. */
+static void store_box(Check *c, State *s, const Step *step, Who who) {
+  const NestStmt *st = step->st;
+  int64_t bytes = nest_map_bytes(nest_map_of(c->n, st));
+  Bytes b = bytes_of(c, s, &st->mems[0], bytes, 1);
+  if (who != BY_LEADER || b.hi - b.lo != bytes) fault_at(c, step, W_RING_UNKNOWN);
+  take_bytes(c, s, step, RING_SENT, b, false);
+}
+
 /* ---- products and their registers ---- */
 
 typedef struct {
@@ -467,7 +489,8 @@ bool ring_is_ordering(const NestStmt *st) {
   switch (st->code) {
     case NEST_CP_COMMIT: case NEST_CP_WAIT: case NEST_MBAR_INIT: case NEST_MBAR_EXPECT:
     case NEST_MBAR_ARRIVE: case NEST_BULK_COPY: case NEST_MBAR_WAIT: case NEST_WGMMA:
-    case NEST_MMA_COMMIT: case NEST_MMA_WAIT: case NEST_BAR: case NEST_FENCE: return true;
+    case NEST_MMA_COMMIT: case NEST_MMA_WAIT: case NEST_BULK_STORE: case NEST_BULK_COMMIT:
+    case NEST_BULK_WAIT: case NEST_BAR: case NEST_FENCE: return true;
     default: return false;
   }
 }
@@ -492,14 +515,17 @@ void ring_access(Check *c, State *s, const Step *step) {
   switch (st->code) {
     case NEST_BAR: if (!nest_int(st, NA_warps, 0)) at_barrier(c, s); return;
     case NEST_FENCE: at_fence(c, s, st); return;
-    case NEST_CP_COMMIT: commit_group(s, false); return;
-    case NEST_CP_WAIT: wait_group(s, false, nest_int(st, NA_groups, 0)); return;
-    case NEST_MMA_COMMIT: commit_group(s, true); return;
-    case NEST_MMA_WAIT: wait_group(s, true, nest_int(st, NA_groups, 0)); return;
+    case NEST_CP_COMMIT: commit_group(s, GROUP_COPIES); return;
+    case NEST_CP_WAIT: wait_group(s, GROUP_COPIES, nest_int(st, NA_groups, 0)); return;
+    case NEST_MMA_COMMIT: commit_group(s, GROUP_PRODUCTS); return;
+    case NEST_MMA_WAIT: wait_group(s, GROUP_PRODUCTS, nest_int(st, NA_groups, 0)); return;
     case NEST_MBAR_INIT: make_mbarrier(c, s, step, who); return;
     case NEST_MBAR_EXPECT: case NEST_MBAR_ARRIVE: arrive(c, s, step, who); return;
     case NEST_MBAR_WAIT: wait_phase(c, s, step, who); return;
     case NEST_BULK_COPY: copy_box(c, s, step, who); return;
+    case NEST_BULK_STORE: store_box(c, s, step, who); return;
+    case NEST_BULK_COMMIT: commit_group(s, GROUP_STORES); return;
+    case NEST_BULK_WAIT: wait_group(s, GROUP_STORES, nest_int(st, NA_groups, 0)); return;
     case NEST_WGMMA: start_product(c, s, step); return;
     default: access_shared(c, s, step, who); return;
   }
@@ -507,6 +533,6 @@ void ring_access(Check *c, State *s, const Step *step) {
 
 void ring_end(Check *c, State *s) {
   for (uint32_t i = 0; i < s->npending; i++)
-    if (s->pending[i].kind == RING_BOX)
+    if (s->pending[i].kind == RING_BOX || s->pending[i].kind == RING_SENT)
       ring_fault(c, W_RING_END, c->steps.data[s->pending[i].step]->st->span, nowhere);
 }

@@ -24,7 +24,7 @@ static bool is_asynchronous(const NestStmt *st) {
 }
 
 static bool reads_through_proxy(const NestStmt *st) {
-  return st->code == NEST_BULK_COPY || st->code == NEST_WGMMA;
+  return st->code == NEST_BULK_COPY || st->code == NEST_BULK_STORE || st->code == NEST_WGMMA;
 }
 
 static bool kernel_has(const Nest *n, bool (*test)(const NestStmt *)) {
@@ -171,6 +171,68 @@ static bool uses_products(const Check *c, const NestStmt *st) {
   return false;
 }
 
+/* ---- what tells a loop's next iteration ---- */
+
+static bool same_ref(const Ref *a, const Ref *b) {
+  return a->kind == b->kind && a->var == b->var && affine_eq(&a->sub, &b->sub);
+}
+
+static bool defines(const NestStmt *st, const Ref *r) {
+  for (uint32_t i = 0; i < st->ndsts; i++)
+    if (r->kind == REF_VAR && st->dsts[i].var == r->var) return true;
+  return false;
+}
+
+static int count_definitions(const NestBlock *b, const Ref *r) {
+  int n = 0;
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    n += defines(st, r);
+    for (uint32_t i = 0; i < st->nregions; i++) n += count_definitions(st->regions[i], r);
+  }
+  return n;
+}
+
+/* The last definition before `st` in its block, where no block between has one. */
+static const NestStmt *definition_before(const NestStmt *st, const Ref *r) {
+  for (st = st->prev; st; st = st->prev) {
+    if (defines(st, r)) return st;
+    for (uint32_t i = 0; i < st->nregions; i++)
+      if (count_definitions(st->regions[i], r)) return NULL;
+  }
+  return NULL;
+}
+
+/* `r < limit`, where r is the loop's first index (`first`), or the index plus the step. */
+static bool compares_index(const NestStmt *loop, const NestStmt *st, bool first) {
+  const Ref *from = &loop->srcs[0], *step = &loop->srcs[2], *r = &st->srcs[0];
+  bool limits = st->code == NEST_OP && st->op == TILE_LT && st->type == loop->type &&
+                !st->guard.kind && same_ref(&st->srcs[1], &loop->srcs[1]);
+  if (!limits || (first && same_ref(r, from))) return limits;
+  const NestStmt *def = r->kind == REF_VAR ? definition_before(st, r) : NULL;
+  if (!def || def->guard.kind) return false;
+  if (first) return def->code == NEST_MOV && same_ref(&def->srcs[0], from);
+  return def->code == NEST_OP && def->op == TILE_ADD &&
+         same_ref(&def->srcs[0], &loop->dsts[0]) && same_ref(&def->srcs[1], step);
+}
+
+/* A persistent kernel computes ahead whether there is another tile: `next = index + step < limit`,
+ * and before the loop `next = first < limit`. */
+static const NestStmt *find_told(const Check *c, const NestStmt *loop) {
+  const NestBlock *body = loop->regions[0];
+  for (int i = 0; i < 3; i++)
+    if (count_definitions(body, i ? &loop->srcs[i] : &loop->dsts[0])) return NULL;
+  for (const NestStmt *st = body->first; st; st = st->next) {
+    if (st->ndsts != 1 || !compares_index(loop, st, false)) continue;
+    const Ref *told = &st->dsts[0];
+    const NestStmt *before = definition_before(loop, told);
+    bool alone = count_definitions(body, told) == 1 && count_definitions(c->n->body, told) == 2;
+    if (alone && before && compares_index(loop, before, true)) return st;
+  }
+  return NULL;
+}
+
+/* ---- steps ---- */
+
 static Step *make_steps(Check *c, const NestBlock *b);
 
 static Step *make_step(Check *c, const NestStmt *st) {
@@ -183,6 +245,7 @@ static Step *make_step(Check *c, const NestStmt *st) {
     needed |= step->kids[r] != NULL;
   }
   if (!needed && !uses) return NULL;
+  if (st->code == NEST_FOR) step->told = find_told(c, st);
   step->exact = st->code == NEST_UNROLL && contains(st, ring_is_ordering);
   step->id = (uint16_t)c->steps.len;
   vec_push(c->arena, &c->steps, step);
@@ -242,6 +305,7 @@ static void live_loop(const Check *c, Step *step, uint64_t *live) {
   step->live_out = live_copy(c, live);
   live_uses(c, live, step->st);
   if (step->st->code == NEST_FOR) live_use(c, live, &step->st->dsts[0]);
+  if (step->told) live_use(c, live, &step->told->dsts[0]);
   for (bool more = true; more;) {
     uint64_t *body = live_copy(c, live);
     for (uint32_t r = NEST_MAX_REGIONS; r-- > 0;) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Which operands of products are boxes of tensors: those whose loads a box equals whatever the
-launch.  Each kernel is one product; it differs in how A is read.
+launch.  Each kernel is one product; it differs in how A is read, or in how the tiles of a
+persistent product are stored.
 
     maps.py [NAME...]
 """
@@ -75,6 +76,59 @@ CASES = {
 }
 
 
+TILES = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a, b, c, table, m, n, k, sa, sb, number):
+    i, s = tl.arange(0, 64), tl.arange(0, 32)
+    {before}
+    for tile in tl.range(tl.program_id(0), {tiles}, tl.num_programs(0)):
+        row = tile * 64 + i
+        acc = tl.zeros((64, 64), tl.float32)
+        for start in range(0, k, 32):
+            x = tl.load(a + row[:, None] * sa + (start + s)[None, :], mask=(row < m)[:, None])
+            y = tl.load(b + (start + s)[:, None] * sb + i[None, :])
+            acc = tl.dot(x, y, acc)
+        {store}
+    {after}
+"""
+
+
+def writes(store="tl.store({at}, acc, mask={mask})", at="c + row[:, None] * sb + i[None, :]",
+           mask="(row < m)[:, None] & (i < n)[None, :]", tiles="tl.cdiv(m, 64)", before="pass",
+           after="pass"):
+    return TILES.format(store=store.format(at=at, mask=mask), tiles=tiles, before=before,
+                        after=after)
+
+
+C_BOX = "[32 of %n, 64 of %m by 4*%sb]"
+# Each a source, and C's map.
+STORES = {
+    "stored tiles": (writes(), C_BOX),
+    "tiles in two halves": (writes(mask="((row < m) & (row >= 0))[:, None] & (i < n)[None, :]"),
+                            C_BOX),
+    "tiles without a mask": (writes(mask="None"), f"[32 of {MOST}, 64 of {MOST} by 4*%sb]"),
+    "turned tiles": (writes(at="c + row[:, None] + i[None, :] * sb"),
+                     "[32 of %m, 64 of %n by 4*%sb]"),
+    "one tile": (writes(tiles="tl.program_id(0) + 1"), C_BOX),
+    "a row of an argument": (writes(at="c + (row[:, None] + number) * sb + i[None, :]",
+                                    mask="(i < n)[None, :]"), ""),
+    "every second column": (writes(at="c + row[:, None] * sb + 2 * i[None, :]"), ""),
+    "added to": (writes("tl.store({at}, acc + tl.load({at}), mask={mask})"), ""),
+    "an atomic after": (writes(after="tl.atomic_add(table, 1)"), ""),
+    "read after": (writes(after="tl.store(table + i, tl.load(c + i).to(tl.int32))"), ""),
+    "written before": (writes(before="tl.store(c + i, i.to(tl.float32))"), ""),
+    "through a pointer of a table":
+        (writes(after="tl.store(tl.load(table).to(tl.int64).to(tl.pointer_type(tl.int32)), 1)"),
+         ""),
+    "atomically": (writes("tl.atomic_add({at}, acc, mask={mask})"), ""),
+    "told to stay in the cache": (writes("tl.store({at}, acc, mask={mask}, "
+                                         "cache_modifier='.cg')"), ""),
+}
+
+
 # What is known of the arguments, whether all rows must be known to begin at multiples of 16 bytes,
 # A's and B's maps.
 B_BOX = f"[64 of {MOST}, 32 of {MOST} by 2*%sb]"
@@ -99,10 +153,10 @@ def maps_of(text, name=""):
     return "".join(line[line.index("["):] for line in lines if f" at %{name}" in line)
 
 
-def map_of_a(folder, source):
+def map_of(name, folder, source):
     path = pathlib.Path(folder, "product.py")
     path.write_text(source)
-    return maps_of(compile(path, "--sig", SIG, "--emit", "thread"), "a ")
+    return maps_of(compile(path, "--sig", SIG, "--emit", "thread"), name + " ")
 
 
 def maps_if_known(folder, a, b, known_rows):
@@ -118,11 +172,12 @@ def maps_if_known(folder, a, b, known_rows):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name, (source, expected) in CASES.items():
-        if len(sys.argv) > 1 and name not in sys.argv[1:]:
-            continue
-        got = map_of_a(folder, source)
-        tally.check(got == expected, f"{name}: {got!r} instead of {expected!r}")
+    for array, cases in (("a", CASES), ("c", STORES)):
+        for name, (source, expected) in cases.items():
+            if len(sys.argv) > 1 and name not in sys.argv[1:]:
+                continue
+            got = map_of(array, folder, source)
+            tally.check(got == expected, f"{name}: {got!r} instead of {expected!r}")
     for name, (a, b, known_rows, expected) in KNOWN.items():
         got = maps_if_known(folder, a, b, known_rows)
         tally.check(got == expected, f"{name}: {got!r} instead of {expected!r}")

@@ -8,10 +8,11 @@ they are must be proven, and so must loops of any number of iterations that is k
 import pathlib, re, subprocess, sys, tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent / "barriers"))
-from cases import CASES, NEREID, OURS, SYNC, VARIANTS, compiled, is_needless  # noqa: E402
+from cases import CASES, NEREID, OURS, SKIPPED, SYNC, VARIANTS, compiled, is_needless  # noqa: E402
 
 RING = re.compile(r"^ *(cp\.async|bulk\.copy|%\S+ = wgmma) ", re.M)
 FENCE = re.compile(r'^ *fence \{kind "mma"\}')
+STORE = re.compile(r"^ *bulk\.store ")  # without it the order is right, and the result wrong
 WARNING = re.compile(r"is not proven: (.*)")
 
 
@@ -34,6 +35,7 @@ def check(name, variant, folder):
     why = unproven(lines, folder)
     failures = [f"{name} {variant}: not proven as it is: {why}"] if why else []
     at = [i for i, line in enumerate(lines) if SYNC.match(line) or FENCE.match(line)]
+    at = [i for i in at if not STORE.match(lines[i])]
     for i in at:
         if not is_needless(name, lines, i) and not unproven(lines[:i] + lines[i + 1:], folder):
             failures.append(f"{name} {variant}: proven without line {i + 1}: {lines[i]}")
@@ -57,7 +59,7 @@ names = [a for a in sys.argv[1:] if not a.startswith("-")] or list(CASES)
 passed, failed = 0, 0
 with tempfile.TemporaryDirectory() as folder:
     for name in names:
-        for variant in VARIANTS:
+        for variant in [v for v in VARIANTS if (name, v) not in SKIPPED]:
             good, failures = check(name, variant, pathlib.Path(folder))
             passed, failed = passed + good, failed + len(failures)
             for text in failures:

@@ -178,3 +178,22 @@ def attends(q_ptr, k_ptr, v_ptr, out_ptr, count, keys, D: tl.constexpr, BLOCK: t
             acc = tl.dot(p.to(v.dtype), v, acc * older[:, None])
             most = more
         tl.store(out_ptr + head * 64 * D + m[:, None] * D + d[None, :], acc / total[:, None])
+
+
+@triton.jit
+def tiles(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr):
+    """A persistent product: each program makes some of the tiles."""
+    i, k = tl.arange(0, BLOCK), tl.arange(0, BLOCK_K)
+    across = tl.cdiv(N, BLOCK)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BLOCK) * across, tl.num_programs(0),
+                         flatten=True):
+        m, n = tile // across * BLOCK + i, tile % across * BLOCK + i
+        acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+        for start in range(0, K, BLOCK_K):
+            a = tl.load(a_ptr + m[:, None] * K + (start + k)[None, :],
+                        mask=(m < M)[:, None] & (start + k < K)[None, :], other=0.0)
+            b = tl.load(b_ptr + (start + k)[:, None] * N + n[None, :],
+                        mask=(start + k < K)[:, None] & (n < N)[None, :], other=0.0)
+            acc = tl.dot(a, b, acc)
+        tl.store(c_ptr + m[:, None] * N + n[None, :], acc.to(tl.bfloat16),
+                 mask=(m < M)[:, None] & (n < N)[None, :])

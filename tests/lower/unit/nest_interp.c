@@ -422,6 +422,9 @@ static void check_atom(const Atom *atom) {
   "%l = mul %l, 4 : i32 mbar.init [@f] {count 1} if %g fence {kind \"proxy\"} bar "
 #define COPIED "mbar.expect [@f] {tx 256} if %g bulk.copy [@b], [@f], 0, 6 {map \"m\"} if %g"
 
+#define STAGED "st [@b + %l], 1.0 : f32 st [@b + %l + 128], 1.0 : f32 fence {kind \"proxy\"} bar "
+#define STORED "bulk.store [@b], 0, 6 {map \"m\"} if %g bulk.commit if %g"
+
 /* X(name, a kernel, what is said of it) */
 #define BROKEN(X) \
   X("register", HEAD " { param %p : *i32 {arg 0} var %v : i32 st [%p], %v : i32 }", "the stored value is undefined here") \
@@ -459,6 +462,17 @@ static void check_atom(const Atom *atom) {
   X("box over a store", BOX "st [@b + %l], 1.0 if %g : f32 " COPIED " mbar.wait [@f], 0 }", "race: this reads byte 0 of `@b` through the asynchronous proxy, before a fence by its writer") \
   X("box of no coordinate", BOX "mbar.expect [@f] {tx 256} if %g bulk.copy [@b], [@f], %u, 0 {map \"m\"} if %g }", "the coordinate is undefined here") \
   X("bytes that don't come", BOX "mbar.expect [@f] {tx 512} if %g bulk.copy [@b], [@f], 0, 0 {map \"m\"} if %g mbar.wait [@f], 0 }", "deadlock: in program 0, 1 warps have not ended (0 have), and a barrier waits for more") \
+  X("stored box", BOX STAGED STORED " bulk.wait {groups 0} if %g }", "nothing") \
+  X("stored box, written again", BOX STAGED STORED " bulk.wait {groups 0} if %g bar st [@b + %l], 2.0 : f32 }", "nothing") \
+  X("stored box, written with no barrier", BOX STAGED STORED " bulk.wait {groups 0} if %g st [@b + %l], 2.0 : f32 }", "race: lane 1 of warp 0 writes byte 4 of `@b`, which lane 0 of warp 0 reads, with no barrier between") \
+  X("stored box without a fence", BOX "st [@b + %l], 1.0 : f32 bar " STORED " bulk.wait {groups 0} if %g }", "race: this reads byte 0 of `@b` through the asynchronous proxy, before a fence by its writer") \
+  X("stored box without a barrier", BOX "st [@b + %l], 1.0 : f32 fence {kind \"proxy\"} " STORED " bulk.wait {groups 0} if %g }", "race: lane 0 of warp 0 reads byte 4 of `@b`, which lane 1 of warp 0 writes, with no barrier between") \
+  X("stored box without a wait", BOX STAGED STORED " }", "the program ends before this box of `@b` has been read: nothing waits for its group") \
+  X("stored box without a commit", BOX STAGED "bulk.store [@b], 0, 6 {map \"m\"} if %g bulk.wait {groups 0} if %g }", "the program ends before this box of `@b` has been read: nothing waits for its group") \
+  X("stored box, one group late", BOX STAGED STORED " bulk.wait {groups 1} if %g }", "the program ends before this box of `@b` has been read: nothing waits for its group") \
+  X("stored box, written before a wait", BOX STAGED STORED " st [@b], 2.0 if %g : f32 bulk.wait {groups 0} if %g }", "race: `@b` was written while this was storing a box of it") \
+  X("stored box, read as global", BOX STAGED STORED " bulk.wait {groups 0} if %g bar %v = ld [%p + 96] : f32 }", "race: this reads an element of `%p`, where an asynchronous copy has not ended") \
+  X("stored box, undefined", BOX "fence {kind \"proxy\"} bar " STORED " bulk.wait {groups 0} if %g }", "the stored value is undefined here") \
   X("counts", "nest @k level thread {num_warps 4, lanes 32} { role {warps 2} { bar {id 1, warps 3} } role {warps 2} { bar {id 1, warps 4} } }", "this barrier waits for 3 warps, and others at it for 4") \
   X("spin", HEAD " { param %p : *i32 {arg 0} var %v : i32 uniform var %g : i1 uniform while %g { %v = ld [%p] {volatile} : i32 %g = ne %v, 99 : i32 } do { } }", "deadlock: 1 programs wait, and none is left to wake them") \
   X("steps", HEAD " { var %i : i32 for %i = 0 to 100000000 step 1 : i32 { } }", "stopped after 5000000 operations: is a loop infinite?") \

@@ -67,6 +67,9 @@ prove 'a box' $TMP/end.thread
 sed '/mbar.wait/d' $TMP/end.thread > $TMP/x.thread; prove 'the end without a wait' $TMP/x.thread
 sed 's/mbar.wait \[@full\], 0/mbar.wait [@full], %n/' $TMP/end.thread > $TMP/x.thread
 prove 'a parity of the caller' $TMP/x.thread
+sed 's/^  mbar.wait.*/&\n  bulk.store [@tile], 0 {map "a"} if %leader\n  bulk.commit if %leader\n  bar\n  st [@tile], %n : i32/' \
+  $TMP/end.thread > $TMP/x.thread
+prove 'bytes from which a box is stored' $TMP/x.thread
 sed 's/^  mbar.wait.*/  role {warps 1} { & }/' $TMP/end.thread > $TMP/x.thread
 prove 'a role' $TMP/x.thread
 python3 - $TMP/end.thread > $TMP/x.thread <<'P' || exit
