@@ -545,11 +545,12 @@ static void forget_bulk(Pipe *p) {
 }
 
 /* Are all rings read at once: by products alone, or by the one product of the loop?  Where threads
- * need an operand later than another, boxes gain in rotated loops alone (bench/history.md). */
+ * need an operand later than another, boxes gain in rotated loops alone, and where more than a
+ * warpgroup waits for the product's result, they lose (bench/history.md). */
 static bool reads_rings_at_once(const Pipe *p) {
   const NestBlock *body = p->loop->regions[0];
   if (find_lone_dots(p)) return true;
-  if (count_dots(body) != 1) return false;
+  if (count_dots(body) != 1 || p->n->warps > WARPGROUP) return false;
   const NestStmt *st = body->first;
   while (st->code != NEST_DOT) st = st->next;
   return is_group_dot(st) && pipe_in_ring(p, st->mems[0].buffer) &&
