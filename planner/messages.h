@@ -19,6 +19,7 @@
 #define R_GRAPH_MATRIX_ROWS "compute this operator outside of the model, in PyTorch"
 #define E_GRAPH_ZERO_DOMAIN "zero_point_domain is INT, FLOAT or NONE, not '%s'"
 #define E_GRAPH_FITS_DTYPE "%s is %g, which %s can't hold"
+#define E_GRAPH_WHOLE "%s is a float, and must be an integer where the operands are"
 #define E_GRAPH_LIMITS "%s is %g, and must be %s"
 #define M_GRAPH_FITS "%s is beyond what %s can hold"
 #define M_GRAPH_ZERO "the divisor %s is 0"

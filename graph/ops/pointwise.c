@@ -134,6 +134,7 @@ static const char *logic_expression(const Context *c) {
 /* The second tensor of a sum times alpha; rsub's is the first. */
 static const char *alpha(const Context *c) {
   if (operand_number(c, 2) == 1) return c->row->floats;
+  if (c->in.n->type.dtype == DT_I1) return "tl.where({2} != 0, {0} + {1}, {0})"; /* a truth value */
   switch (c->in.n->op->id) {
     case OP_aten_rsub_Scalar:
     case OP_aten_rsub_Tensor: return "{1} - {2} * {0}";
@@ -143,9 +144,20 @@ static const char *alpha(const Context *c) {
   }
 }
 
+/* May it be NaN, of which only the kernel or its reader knows? */
+static bool may_be_nan(const Arg *a) {
+  if (a->kind == ARG_FLOAT) return isnan(a->number);
+  return a->kind == ARG_NODE && dtype_is_float(a->node->type.dtype);
+}
+
+/* One number that is NaN bounds nothing.  Two of which one is NaN, a bound that is a tensor, and
+ * clamp_min's give NaN. */
 static const char *clamp_expression(Context *c) {
   if (c->p->noperands == 3) return c->row->floats;
-  return rows[infer_has(&c->in, "min") ? OP_aten_maximum_default : OP_aten_minimum_default].floats;
+  bool min = infer_has(&c->in, "min"), number = c->in.schema->params[1].type == PARAM_SCALAR;
+  if (number && dtype_is_float(c->p->compute) && may_be_nan(&c->p->operands[1]))
+    return min ? "tl.where({0} < {1}, {1}, {0})" : "tl.where({0} > {1}, {1}, {0})";
+  return rows[min ? OP_aten_maximum_default : OP_aten_minimum_default].floats;
 }
 
 /* Is it a row less its maximum, as in softmax? */

@@ -18,6 +18,7 @@
  * Comes before the passes, on a graph whose nodes have types. */
 #include "planner/passes.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "graph/ops/graph_text.h"
@@ -106,16 +107,29 @@ static double largest_of_dtype(DType t) {
   }
 }
 
-static void clip_number(const Retype *r, Arg *a) {
-  if (a->kind == ARG_FLOAT && a->number == largest_of_dtype(r->own))
-    a->number = largest_of_dtype(r->to);
-  else if (a->kind == ARG_FLOAT && a->number == -largest_of_dtype(r->own))
-    a->number = -largest_of_dtype(r->to);
+/* The largest number of the model's own dtype, as masks have it, becomes that of the other; so does
+ * a larger one that is made an element, which eager mode would refuse. */
+static void clip_number(const Retype *r, Arg *a, bool element) {
+  if (a->kind != ARG_FLOAT || !isfinite(a->number)) return;
+  double size = fabs(a->number), largest = largest_of_dtype(r->to);
+  if (size == largest_of_dtype(r->own) || (element && size > largest))
+    a->number = copysign(largest, a->number);
+}
+
+static bool makes_elements(const Node *n) {
+  static const OpId fills[] = {OP_aten_fill_Scalar,     OP_aten_full_default,
+                               OP_aten_full_like_default, OP_aten_masked_fill_Scalar,
+                               OP_aten_new_full_default};
+  const GraphOp *op = n->op->functional ? n->op->functional : n->op;
+  for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
+    if (op->id == fills[i]) return true;
+  return false;
 }
 
 static void clip_numbers(const Retype *r, Node *n) {
-  for (uint32_t i = 0; i < n->nargs; i++) clip_number(r, &n->args[i]);
-  for (uint32_t i = 0; i < n->nnamed; i++) clip_number(r, &n->named[i].value);
+  bool elements = makes_elements(n);
+  for (uint32_t i = 0; i < n->nargs; i++) clip_number(r, &n->args[i], elements);
+  for (uint32_t i = 0; i < n->nnamed; i++) clip_number(r, &n->named[i].value, elements);
 }
 
 /* ---- dtypes that nodes name ---- */

@@ -141,6 +141,39 @@ def check_refused():
             tally.check(True, "")
 
 
+# Calls on x of some dtypes, and numbers p of data: some are beyond what eager mode makes an element
+# of, and one that is NaN bounds nothing.
+OVERFLOWS = {
+    "torch.full_like(x, p)": ["float16", "bfloat16", "uint8", "int8"],
+    "torch.full((2,), p, dtype=x.dtype)": ["float16", "uint8"],
+    "torch.full((1,), p, dtype=x.dtype)": ["float16"],
+    "x.clone().fill_(p)": ["float16", "int8"], "x.masked_fill(x > 0, p)": ["float16", "uint8"],
+    "x.index_fill(0, torch.tensor([0]), p)": ["float16"],
+    "x.scatter(0, torch.tensor([0]), p)": ["float16"],
+    "torch.add(x, x, alpha=p)": ["float16", "float32"], "x.clamp_max(p)": ["float16"],
+    "x.clamp(p)": ["float16", "float32", "int32"], "x.clamp(max=p)": ["float32", "bfloat16"],
+    "x.clamp(p, p)": ["float32"], "F.hardshrink(x, p)": ["float16"],
+    "F.leaky_relu(x, p)": ["float16"], "F.celu(x, p)": ["float32"],
+    "F.softplus(x, p)": ["float16"], "torch.addcmul(x, x, x, value=p)": ["float16"],
+    "torch.linspace(0, p, 3, dtype=x.dtype)": ["float16"], "torch.xlogy(x, p)": ["float16"],
+}
+BEYOND = [2.5, 1e5, -1e5, 65504.0, 65519.0, 1e39, float("inf"), float("nan"), -2.5, 254.5, 255.5]
+
+
+def check_overflows():
+    for call, dtypes in OVERFLOWS.items():
+        for dtype in dtypes:
+            torch._dynamo.reset()
+            program = function_of(f"def program(x, p):\n    return {call},\n")
+            function = torch.compile(lambda x, p: program(x, p.item()), backend="nereid")
+            x = torch.tensor([1, 2, 3]).to(getattr(torch, dtype))
+            for value in BEYOND:
+                got = outcome(function, (x, torch.tensor(value, dtype=torch.float64)))
+                for found in differences(got, outcome(program, (x, value))):
+                    tally.check(False, f"{call}, {dtype}, p = {value}: {found}")
+                tally.check(True, "")
+
+
 def check_exported(name, program, dtype):
     import nereid
 
@@ -178,6 +211,7 @@ def main():
     warnings.simplefilter("ignore")
     torch._dynamo.config.capture_scalar_outputs = True
     check_refused()
+    check_overflows()
     for call in ("clamp(f)", "clamp(max=f)", "clamp(f, n)"):
         text = f"def program(x, a, b, c):\n    f, n = b.item(), a.item()\n    return x.{call},\n"
         check_compiled(text, function_of(text), "int32")

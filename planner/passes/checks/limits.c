@@ -22,6 +22,11 @@ void limit_unless(Build *b, bool right, const char *param, double v, const char 
 
 void limit_alpha(Build *b) {
   double v;
+  Arg a = build_arg(b, "alpha");
+  if (number_is_of_data(&a) && !b->in.g->unchecked) {
+    Node *zero = build_with(b, OP_aten_eq_Scalar, number_tensor(b, &a), build_int(b, 0));
+    build_check_data(b, zero, arena_printf(b->in.g->arena, M_GRAPH_ZERO, "alpha"), b->in.n->name);
+  }
   if (limit_number(b, "alpha", &v)) limit_unless(b, v != 0, "alpha", v, "other than 0");
 }
 
@@ -269,10 +274,9 @@ void limit_multiple(Build *b) {
   if (t->kind != VALUE_TENSOR || t->is_complex || dtype_is_float(t->dtype)) return;
   static const char *const params[] = {"alpha", "beta"};
   for (int i = 0; i < 2; i++) {
-    double v;
-    if (infer_takes(&b->in, params[i]) && build_arg(b, params[i]).kind == ARG_FLOAT &&
-        limit_number(b, params[i], &v))
-      limit_unless(b, false, params[i], v, "an integer where the operands are");
+    Arg a = infer_takes(&b->in, params[i]) ? build_arg(b, params[i]) : arg_none();
+    bool is_float = a.kind == ARG_FLOAT || (number_is_of_data(&a) && number_dtype(&a) == DT_F64);
+    if (is_float) infer_fail(&b->in, E_GRAPH_WHOLE, params[i]);
   }
 }
 

@@ -1,7 +1,8 @@
 """What eager PyTorch refuses when an operator runs, and its fake tensors let pass.
 
-Of arguments: a graph's operator is tried, by PyTorch itself, on a tensor of one element of the same
-dtype, or of none where there is none, which raises what eager mode raises.  Of data: operators that
+Of arguments: a graph's operator is tried, by PyTorch itself, on a small tensor of the same dtype,
+whose axes have no element, one or two as the tensor's have none, one or more, which raises what
+eager mode raises.  Of data: operators that
 are decomposed before a segment is compiled get an assertion, `_assert_async`, which PyTorch runs
 after the segment that computes its condition: an error on a CPU, an assertion on a GPU.  Others are
 checked by the compiler, as indices are (pass check_data).  Data is checked where the option
@@ -27,21 +28,35 @@ _TRIED = (
     "_adaptive_avg_pool3d", "adaptive_max_pool2d", "adaptive_max_pool3d", "bernoulli",
     "normal_functional", "scalar_tensor", "uniform", "exponential", "geometric", "cauchy",
     "log_normal")
-_CHOICES = ("index", "indices")  # of one element, the first
+_CHOICES = ("index", "indices")  # of the first element
+# Operators that stay whole where data decides a number of theirs: the compiler checks it as the
+# table of operators says, and PyTorch's forms would ask for its value.
+_WHOLE_WITH_NUMBERS = (
+    aten.addcdiv.default, aten.addcmul.default, aten.addmm.default, aten.addmv.default,
+    aten.baddbmm.default, aten.celu.default, aten.constant_pad_nd.default, aten.elu.default,
+    aten.hardshrink.default, aten.hardtanh.default, aten.leaky_relu.default,
+    aten.linspace.default, aten.masked_fill.Scalar, aten.nan_to_num.default,
+    aten.pow.Tensor_Scalar, aten.softplus.default)
 
 
 # ---- arguments ----
 
 
+def _one_or_more(size) -> int:
+    """PyTorch fills one element without its check of 16-bit floats."""
+    return 1 if all(is_known(n == 1) for n in size) else 2
+
+
 def _described(value, name: str):
     """What can be compared and hashed; None: something that a trial can't have."""
     if isinstance(value, torch.Tensor):
-        sizes = tuple(0 if is_known(size == 0) else 1 for size in value.shape)
+        sizes = tuple(0 if is_known(size == 0) else 1 if is_known(size == 1) else 2
+                      for size in value.shape)
         return "tensor", value.dtype, sizes, name in _CHOICES
     if value is None or isinstance(value, (bool, int, float, complex, str, torch.dtype)):
         return "number", type(value), value
     if isinstance(value, (list, tuple)) and all(type(item) is int for item in value):
-        return "numbers", (1,) if name == "size" else tuple(value)
+        return "numbers", (_one_or_more(value),) if name == "size" else tuple(value)
     return None
 
 
@@ -80,15 +95,20 @@ def _check_arguments(target, args, kwargs) -> None:
     _try(target, placed, named, any(tensor.device.type != "cpu" for tensor in tensors))
 
 
-def _check_filled(value, dtype) -> None:
+def _check_filled(value, dtype, elements: int) -> None:
     if isinstance(value, (int, float)) and dtype is not None:
-        _try(aten.fill.Scalar, (("tensor", dtype, (1,), False), ("number", type(value), value)), (),
-             False)
+        _try(aten.fill.Scalar,
+             (("tensor", dtype, (elements,), False), ("number", type(value), value)), (), False)
 
 
 def _check_full(size, fill_value, *, dtype=None, **_):
-    _check_filled(fill_value, dtype or (torch.get_default_dtype() if isinstance(fill_value, float)
-                                        else None))
+    default = torch.get_default_dtype() if isinstance(fill_value, float) else None
+    _check_filled(fill_value, dtype or default, _one_or_more(size))
+
+
+def _check_linspace(start, end, steps, *, dtype=None, **_):
+    for value in (start, end):
+        _check_filled(value, dtype, 2)
 
 
 def _check_pad(self, pad, value=0):
@@ -142,6 +162,7 @@ def _check_index_add(self, dim, index, source, *, alpha=1):
 
 _OTHERS = {aten.avg_pool2d.default: _check_pool, aten.avg_pool3d.default: _check_pool,
            aten.index_add.default: _check_index_add, aten.full.default: _check_full,
+           aten.linspace.default: _check_linspace,
            aten.constant_pad_nd.default: _check_pad, aten.randint.default: _check_randint_to,
            aten.randint.low: _check_randint_between, aten.convolution.default: _check_convolution}
 
@@ -203,6 +224,22 @@ _DATA = {
 }
 
 
+def _is_of_data(value) -> bool:
+    """May data decide the number?  A float's symbol does not tell that from a float of sizes."""
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    return isinstance(value, torch.SymFloat) or (
+        isinstance(value, (torch.SymInt, torch.SymBool)) and bool(free_unbacked_symbols(value)))
+
+
+def _whole_with_numbers(form):
+    def decompose(*args, **kwargs):
+        whole = any(map(_is_of_data, (*args, *kwargs.values())))
+        return NotImplemented if whole else form(*args, **kwargs)
+
+    return decompose
+
+
 # ---- all ----
 
 
@@ -227,6 +264,8 @@ def _checked(target, form, rules):
 
 def with_checks(table: dict, of_data: bool) -> dict:
     """The table of decompositions, in which operators check what they are given first."""
+    table = {**table, **{target: _whole_with_numbers(table[target])
+                         for target in _WHOLE_WITH_NUMBERS if target in table}}
     rules: dict = {}
     for target in _tried_operators():
         rules.setdefault(target, []).append(

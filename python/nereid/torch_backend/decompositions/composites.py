@@ -10,7 +10,8 @@ import contextlib
 
 import torch
 
-from nereid.torch_backend.decompositions.eager_strides import composites_with_eager_strides
+from nereid.torch_backend.decompositions.eager_strides import (composites_with_eager_strides,
+                                                                   plain_one_hot)
 
 aten = torch.ops.aten
 
@@ -35,10 +36,12 @@ def _cumprod_backward(grad, input, dim: int, output):
     return torch.where(zeros == 0, quotient, torch.where(first, at_first, 0))
 
 
-_FORMS = {aten.cumprod_backward.default: _cumprod_backward}
-# Operators that PyTorch expands, and Nereid has: in 16 bits its form compares in another dtype than
-# eager mode.
-_KEPT = ((aten.softshrink.default, torch._C.DispatchKey.Autograd),)
+_FORMS = {aten.cumprod_backward.default: _cumprod_backward,
+          aten.one_hot.default: plain_one_hot}
+# Operators that PyTorch expands, and Nereid has: in 16 bits softshrink's form compares in another
+# dtype than eager mode, and hardshrink's takes numbers that its dtype can't hold.
+_KEPT = ((aten.softshrink.default, torch._C.DispatchKey.Autograd),
+         (aten.hardshrink.default, torch._C.DispatchKey.Autograd))
 
 
 @contextlib.contextmanager

@@ -94,6 +94,10 @@ def _plain(of, *_, **__):
     return list(range(of.dim()))
 
 
+def _plain_on_cpus(of, *_, **__):
+    return _plain(of)
+
+
 def _suggested(of, tensor, *_, **__):
     """Channels last if the operand says so, else plain."""
     from torch._prims_common import suggest_memory_format
@@ -140,6 +144,15 @@ def _like_second(of, gradient, tensor, *_, **__):
     return _iterated(of, tensor)
 
 
+def _of_ldexp(of, tensor, exponents, *_, **__):
+    """A product with powers of 2, which are in plain order whatever the exponents' is."""
+    from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+    with disable_proxy_modes_tracing():
+        powers = exponents.contiguous()
+    return _iterated(of, tensor, powers)
+
+
 def _iterated(of, *operands, **__):
     """The order of PyTorch's iterator over operands that broadcast."""
     from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
@@ -184,10 +197,14 @@ def _to_real(of, tensor, dim, *_, **__):
     return [*(axis for axis in before if axis != last), last]
 
 
+# Operators all of whose results have the order of the first.
+_ALL_RESULTS = {aten.log_sigmoid_forward.default}
 # The order of a first result, and whether that holds on GPUs, too.
 _ORDERS = {
+    _plain_on_cpus: ((aten.log_sigmoid_forward.default,), False),
     _plain: ((aten.index_select.default, aten.nll_loss2d_forward.default, aten.normal.Tensor_Tensor,
               aten.normal.Tensor_float, aten.normal.float_Tensor, aten.view_copy.default,
+              aten.pow.Scalar,
               aten.glu_backward.default, aten._log_softmax_backward_data.default,
               aten._softmax_backward_data.default, aten.mse_loss_backward.default,
               aten.smooth_l1_loss_backward.default, aten.huber_loss_backward.default), True),
@@ -208,6 +225,7 @@ _ORDERS = {
                            aten.replication_pad2d_backward.default,
                            aten.replication_pad3d_backward.default), False),
     like_first: ((aten.put.default,), True),
+    _of_ldexp: ((aten.ldexp.Tensor,), True),
     _rolled: ((aten.roll.default,), False),
     _of_complex: ((aten._fft_c2c.default,), False),
     _to_complex: ((aten._fft_r2c.default,), False),
@@ -240,14 +258,42 @@ def _settled(target, form, order, on_gpus: bool):
         first, *rest = given if isinstance(given, (tuple, list)) else (given,)
         if (first.is_cuda and not on_gpus) or any(is_known(size == 0) for size in first.shape):
             return given
-        first = in_order(first, order(first, *args, **kwargs))
+        axes = order(first, *args, **kwargs)
+        first = in_order(first, axes)
+        if target in _ALL_RESULTS:
+            rest = [in_order(other, axes) for other in rest]
         return (first, *rest) if isinstance(given, (tuple, list)) else first
 
     return settle
 
 
+def _without_repeats(target, form):
+    """A form of an operator that copies its operand and writes a part: a copy of a tensor whose
+    elements repeat has each for itself, where PyTorch's rule has them repeat in the result."""
+    def write(self, *args, **kwargs):
+        from torch.fx.experimental.proxy_tensor import decompose
+
+        repeats = any(is_known(step == 0) and not is_known(size == 1)
+                      for size, step in zip(self.shape, self.stride()))
+        if repeats:
+            self = self.clone(memory_format=torch.contiguous_format)
+        given = NotImplemented if form is None else form(self, *args, **kwargs)
+        if given is not NotImplemented or not repeats:
+            return given
+        with decompose(None):
+            return target(self, *args, **kwargs)
+
+    return write
+
+
+_WRITES_A_PART = (aten.select_scatter.default, aten.slice_scatter.default,
+                  aten.diagonal_scatter.default, aten.as_strided_scatter.default)
+
+
 def with_eager_strides(table: dict) -> dict:
     """The table of decompositions, in which results have the strides of eager mode."""
+    table = {**table, **{target: _without_repeats(target, table.get(target))
+                         for target in _WRITES_A_PART}}
     forms = {target: _settled(target, table.get(target), order, on_gpus)
              for order, (targets, on_gpus) in _ORDERS.items() for target in targets}
     return {**table, **forms}
@@ -258,3 +304,9 @@ def composites_with_eager_strides() -> dict:
     operators = [getattr(packet, name) for packet in _SAMPLES for name in ("default", "vec")]
     return {(operator, key): _settled(operator, form, _suggested, True)
             for operator in operators for key, form in operator.py_kernels.items()}
+
+
+def plain_one_hot(self, num_classes: int = -1):
+    """PyTorch compares, where eager mode writes ones to plain zeros."""
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    return aten.one_hot.default._op_dk(key, self, num_classes).contiguous()

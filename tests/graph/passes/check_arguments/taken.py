@@ -5,7 +5,7 @@ class M(torch.nn.Module):
         r1 = torch.ops.aten.add.Tensor(x1, 1e39)
         r2 = torch.ops.aten.masked_fill.Scalar(x2, m2, -1)
         r3 = torch.ops.aten.fill.Scalar(x3, 3.4e39)
-        r4 = torch.ops.aten.masked_fill.Scalar(x4, m4, -3.4028234663852886e+38)
+        r4 = torch.ops.aten.masked_fill.Scalar(x4, m4, -65504.0)
         r5 = torch.ops.aten.conv_transpose1d.default(x5, w5, None, [2], [0], [1])
         r6 = torch.ops.aten.pow.Tensor_Scalar(x6, -1.0)
         r7 = torch.ops.aten.celu.default(x7, 0.5)
