@@ -21,6 +21,7 @@
 #define E_GRAPH_FITS_DTYPE "%s is %g, which %s can't hold"
 #define E_GRAPH_WHOLE "%s is a float, and must be an integer where the operands are"
 #define E_GRAPH_LIMITS "%s is %g, and must be %s"
+#define M_GRAPH_COMPLEX "%s is a complex number: a negative one to the power of a fraction"
 #define M_GRAPH_FITS "%s is beyond what %s can hold"
 #define M_GRAPH_ZERO "the divisor %s is 0"
 #define M_GRAPH_PROBABILITY "%s is not between 0 and 1"

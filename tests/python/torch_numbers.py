@@ -129,6 +129,8 @@ def check_refused():
     """Python divides no number by 0, and makes no integer of NaN and infinity."""
     x, wrong = torch.arange(3), [float("nan"), float("inf"), -1e30]
     for text, values in (("int(p)", wrong), ("math.floor(p)", wrong), ("math.ceil(p * 2)", wrong),
+                         ("int(p) * int(p)", [1e10, -1e12]), ("int(p) + 2**62", [2.0**62]),
+                         ("n ** int(p)", [40.0]), ("-int(p) - 2**62", [2.0**63 * 0.75]),
                          ("n / int(p)", [0.5]), ("n // int(p)", [-0.25]), ("n % int(p)", [0.0])):
         torch._dynamo.reset()
         program = function_of(f"def program(x, p, n):\n    p, n = p.item(), n.item()\n"

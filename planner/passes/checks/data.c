@@ -4,6 +4,7 @@
  * A check is a nereid.check_index of truth values: one that holds is a fault, and the check has the
  * text of it.  The passes run before operators are rewritten and unused ones removed, because eager
  * mode runs these, too; check_expanded before operators are expanded, for those that are. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/analysis/dce.h"
@@ -97,6 +98,94 @@ static void data_whole_number(DataChecks *c, Build *b) {
                    arena_printf(b->in.g->arena, M_GRAPH_FITS, x->node->name, dtype_name(DT_I64)),
                    b->in.n->name);
 }
+
+/* ---- numbers of Python, which don't overflow ---- */
+
+/* What an integer of data can't exceed, as far as its dtype and literals say. */
+static double number_bound(const Arg *a) {
+  if (a->kind == ARG_BOOL) return 1;
+  if (a->kind == ARG_INT) return dim_is_int(a->dim) ? fabs((double)a->dim->value) : 0x1p48;
+  const Node *n = a->kind == ARG_NODE ? a->node : NULL;
+  if (!n || n->kind != NODE_CALL || n->type.kind == VALUE_BOOL) return n && n->kind == NODE_CALL;
+  if (number_is_item(n)) return exp2(dtype_bits(n->args[0].node->type.dtype) - 1);
+  if (graph_is(n, OP__operator_neg)) return number_bound(&n->args[0]);
+  if (n->nargs != 2) return 0x1p63;
+  double x = number_bound(&n->args[0]), y = number_bound(&n->args[1]);
+  if (graph_is_any(n, OP__operator_add, OP__operator_sub)) return fmin(x + y, 0x1p63);
+  if (graph_is(n, OP__operator_mul)) return fmin(x * y, 0x1p63);
+  if (graph_is(n, OP__operator_mod)) return y;
+  if (graph_is(n, OP__operator_floordiv)) return x;
+  return graph_is_any(n, OP_torch_sym_max, OP_torch_sym_min) ? fmax(x, y) : 0x1p63;
+}
+
+/* Is it an integer of data that may not be one of 64 bits? */
+static bool may_overflow(Build *b) {
+  Arg own = arg_node(b->in.n);
+  return b->in.n->type.kind == VALUE_INT && number_is_of_data(&own) && number_bound(&own) >= 0x1p62;
+}
+
+static Node *whole_operand(Build *b, uint32_t i) {
+  return build_to(b, number_tensor(b, &b->in.n->args[i]), DT_I64);
+}
+
+static void fail_if_beyond(Build *b, Node *bad) {
+  const char *fault = arena_printf(b->in.g->arena, M_GRAPH_FITS, b->in.n->name, dtype_name(DT_I64));
+  build_check_data(b, bad, fault, b->in.n->name);
+}
+
+/* A sum of 64 bits goes the other way than what is added says. */
+static void data_number_sum(DataChecks *c, Build *b) {
+  (void)c;
+  if (!may_overflow(b)) return;
+  bool sum = graph_is(b->in.n, OP__operator_add);
+  Node *x = whole_operand(b, 0), *y = whole_operand(b, 1);
+  Node *r = build_op2(b, sum ? OP_aten_add_Tensor : OP_aten_sub_Tensor, x, y);
+  Node *moved = build_op2(b, sum ? OP_aten_lt_Tensor : OP_aten_gt_Tensor, r, x);
+  Node *down = build_with(b, OP_aten_lt_Scalar, y, build_int(b, 0));
+  fail_if_beyond(b, build_op2(b, OP_aten_logical_xor_default, moved, down));
+}
+
+static void data_number_negative(DataChecks *c, Build *b) {
+  (void)c;
+  if (!may_overflow(b)) return;
+  Node *x = whole_operand(b, 0), *r = build_op1(b, OP_aten_neg_default, x);
+  fail_if_beyond(b, build_and(b, build_with(b, OP_aten_lt_Scalar, x, build_int(b, 0)),
+                              build_with(b, OP_aten_lt_Scalar, r, build_int(b, 0))));
+}
+
+/* The double is too large; one next to 2^63 may be of an integer that fits, whose sign is right. */
+static void fail_if_product_is_beyond(Build *b, OpId op) {
+  Node *x = whole_operand(b, 0), *y = whole_operand(b, 1);
+  Node *r = build_op2(b, op, x, y), *d = build_op2(b, op, build_to(b, x, DT_F64),
+                                                    build_to(b, y, DT_F64));
+  Node *over = compare(b, OP_aten_gt_Scalar, build_op1(b, OP_aten_abs_default, d), 0x1.00001p63);
+  Node *flips = build_op2(b, OP_aten_logical_xor_default, compare(b, OP_aten_lt_Scalar, d, 0),
+                          build_with(b, OP_aten_lt_Scalar, r, build_int(b, 0)));
+  fail_if_beyond(b, build_op2(b, OP_aten_logical_or_default, over, flips));
+}
+
+static void data_number_product(DataChecks *c, Build *b) {
+  (void)c;
+  if (may_overflow(b)) fail_if_product_is_beyond(b, OP_aten_mul_Tensor);
+}
+
+/* Python's power of a negative float by a fraction is a complex number. */
+static void data_number_power(DataChecks *c, Build *b) {
+  (void)c;
+  Arg own = arg_node(b->in.n);
+  if (may_overflow(b)) fail_if_product_is_beyond(b, OP_aten_pow_Tensor_Tensor);
+  if (b->in.n->type.kind != VALUE_FLOAT || !number_is_of_data(&own)) return;
+  Node *x = build_to(b, number_tensor(b, &b->in.n->args[0]), DT_F64);
+  Node *y = build_to(b, number_tensor(b, &b->in.n->args[1]), DT_F64);
+  Node *part = build_op2(b, OP_aten_ne_Tensor, build_op1(b, OP_aten_trunc_default, y), y);
+  Node *bad = build_and(b, compare(b, OP_aten_lt_Scalar, x, 0), part);
+  Node *finite = build_and(b, build_op1(b, OP_aten_isfinite_default, x),
+                           build_op1(b, OP_aten_isfinite_default, y));
+  build_check_data(b, build_and(b, bad, finite),
+                   arena_printf(b->in.g->arena, M_GRAPH_COMPLEX, b->in.n->name), b->in.n->name);
+}
+
+/* ---- data of operators ---- */
 
 /* Outside of 0 to 1, or NaN. */
 static Node *outside_unit(Build *b, Node *x) {

@@ -1,0 +1,25 @@
+# Integers of data that 64 bits may not hold, where Python's have no end, and powers that are complex
+# numbers.  A sum of what 32 bits hold can't overflow.
+class M(torch.nn.Module):
+    def forward(self, x: "i64[4]", n: "i64[]", k: "i32[]", f: "f64[]"):
+        i = torch.ops.aten.item.default(n)
+        j = torch.ops.aten.item.default(k)
+        a = torch.ops.aten.item.default(f)
+        sum = _operator.add(i, 4)
+        difference = _operator.sub(3, i)
+        negative = _operator.neg(i)
+        product = _operator.mul(i, j)
+        power = _operator.pow(i, 3)
+        small = _operator.mul(j, 1000)
+        rest = _operator.mod(i, 7)
+        twice = _operator.add(rest, rest)
+        root = _operator.pow(a, 0.5)
+        r0 = torch.ops.aten.mul.Tensor(x, sum)
+        r1 = torch.ops.aten.mul.Tensor(x, difference)
+        r2 = torch.ops.aten.mul.Tensor(x, negative)
+        r3 = torch.ops.aten.mul.Tensor(x, product)
+        r4 = torch.ops.aten.mul.Tensor(x, power)
+        r5 = torch.ops.aten.mul.Tensor(x, small)
+        r6 = torch.ops.aten.mul.Tensor(x, twice)
+        r7 = torch.ops.aten.mul.Tensor(x, root)
+        return (r0, r1, r2, r3, r4, r5, r6, r7)
