@@ -141,6 +141,25 @@ def check_calls():
         tally.check(problem is None, f"{name}: {problem}")
 
 
+def check_ties():
+    """Of equal elements any index is right, and of equal pivots any permutation: the elements at
+    the indices are the values, and the factors multiply to the matrix."""
+    def every(x, a):
+        return (x.mode(0), x.median(0), x.kthvalue(2, 0), x.topk(2, 0)), torch.linalg.lu(a)
+
+    x = torch.randint(0, 3, (7, 9), generator=torch.Generator().manual_seed(1)).float()
+    a = torch.tensor([[1.0, 2, 0], [-1, 1, 3], [1, 1, 1]]).repeat(2, 1, 1)
+    torch._dynamo.reset()
+    found, (p, l, u) = torch.compile(every, backend="nereid", fullgraph=True)(x, a)
+    for (values, indices), (want, _) in zip(found, every(x, a)[0]):
+        at = indices if indices.dim() == 2 else indices[None]
+        tally.check(torch.equal(values, want) and torch.equal(
+            x.gather(0, at).reshape(values.shape), values), f"{values} at {indices}, not {want}")
+    permutes = torch.equal(p.sum(-1), torch.ones(2, 3)) and torch.equal(p.sum(-2), torch.ones(2, 3))
+    small = l.abs().max() <= 1 and torch.equal(u, u.triu())
+    tally.check(permutes and small and torch.allclose(p @ l @ u, a, atol=1e-6), f"{p}, {l}, {u}")
+
+
 def random_index(r):
     """A tensor in some order, and indices of some of its axes."""
     shape = [r.choice((1, 2, 3, 4)) for _ in range(r.randint(1, 4))]
@@ -187,6 +206,7 @@ def main():
     handler.emit = lambda record: warnings.append(record.getMessage())
     logging.getLogger("nereid.torch_backend").addHandler(handler)
     check_calls()
+    check_ties()
     check_random(False)
     check_random(True)
     tally.check(not warnings, f"warnings: {warnings[:1]}")
