@@ -131,7 +131,6 @@ static void start_ring(Pipe *p, NestBuilder *top, NestBuilder *b) {
     BulkLoad *x = p->pairs.data[i].bulk;
     if (x) bulk_declare(ring_of(p, x->buffer), p->n, x);
   }
-  nest_mov(b, ref_var(p->ring[0].turn), ref_int(0), DT_I32);
   if (!pipe_is_repeated(p->tiles ? p->tiles : p->loop)) return;
   pipe_fence_proxy(p, b);
   nest_stmt(b, NEST_BAR, 0, 0);

@@ -144,6 +144,11 @@ void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *c
  * and for a product are NULL. */
 void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
 
+/* Do the programs of a product make several tiles each, so that the next tile's operands are copied
+ * while one is stored?  Hopper's tensor copies take them, tiles are more than processors, and none
+ * of its memory is that of another operand. */
+bool product_persists(const Fusion *f, const Group *g);
+
 /* Prints a group a line, with the values that it stores, and the rewrites as comments: --emit
  * fused. */
 void fusion_print(Text *out, const Fusion *f);

@@ -12,10 +12,6 @@ void product_source(Kernel *k, ConcatSource *p);
  * element.  `axes`: those that it has. */
 const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, const char *first,
                              const char *second);
-/* Do the programs of a product make several tiles each, so that the next tile's operands are copied
- * while one is stored?  Hopper's tensor copies take them, tiles are more than processors, and none
- * of its memory is that of another operand. */
-bool product_persists(const Fusion *f, const Group *g);
 /* The nodes of the group after the product, which is in `acc`. */
 void product_epilogue(Kernel *k);
 

@@ -4,7 +4,6 @@
 
 #include "graph/ops/attention_blocks.h"
 #include "graph/ops/window.h"
-#include "planner/kernels/kernel_product.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
 
