@@ -18,6 +18,7 @@
 #define E_CLI_NAME_VALUE "`%s` is not of the form NAME=%s"
 #define E_CLI_NUMBER "%s must be a whole number from %d to %d, not `%s`"
 #define E_CLI_EMIT "unknown stage `%s`%s; stages are ast, tile, nest, thread, ptx, c, cubin"
+#define E_CLI_LAUNCH "%s describes a launch: add --explain or --html"
 #define E_CLI_OUT "--out %s: there is no argument of that name with an array"
 #define E_CLI_AXIS_VALUE "`%s` has an empty value: write V1,V2,..."
 #define E_CLI_AXIS_RANGE "`%s` should be a range LO..HI of at most %d whole numbers"

@@ -153,8 +153,11 @@ static int run_compile(int argc, char **argv) {
   int id, status = STATUS_OK;
   while (status == STATUS_OK && (id = args_next(&args, &value)) != ARGS_END)
     status = id == ARGS_ERROR ? STATUS_USAGE : take_compile_option(&c, id, value);
+  bool explains = c.explains || c.html;
+  if (status == STATUS_OK && !explains && (c.grid || c.nvalues))
+    status = args_error(E_CLI_LAUNCH, c.grid ? "--grid" : "--value");
   if (status == STATUS_OK) status = request_finish(&c.request);
-  if (status == STATUS_OK) status = c.explains || c.html ? explain(&c) : compile_kernel(&c);
+  if (status == STATUS_OK) status = explains ? explain(&c) : compile_kernel(&c);
   for (int i = 0; i < c.nvalues; i++) free((char *)c.values[i].name);
   request_free(&c.request);
   return status;

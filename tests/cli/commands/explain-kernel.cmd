@@ -13,6 +13,8 @@ nereid compile ../../../examples/kernels/softmax.py --sig 'x_ptr=*fp32,out_ptr=*
   -D BLOCK=1024 --explain --target sm_80
 nereid compile ../../../examples/kernels/softmax.py --sig 'x_ptr=*fp32,out_ptr=*fp32,n_cols=i32' \
   -D BLOCK=1024 --explain --value n_cols
+matmul --grid 2
+matmul --value M=64
 matmul --html $TMP/page.html --grid 'cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)' $launch
 $PYTHON - $TMP/page.html <<'P'
 import html.parser, sys
