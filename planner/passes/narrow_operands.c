@@ -6,7 +6,8 @@
  *   mul.Tensor(x, i)        =  mul.Tensor(x, to(i, f16))            i in i64
  *
  * NARROWS in the operator table says of which operands that holds.  Of sums and products a number
- * stays as it is: eager mode computes those in f32, too.  The CPU's sums are an exception.
+ * stays as it is: eager mode computes those in f32, too.  The CPU's sums are an exception, and the
+ * GPU's softshrink.
  * Only a model's own nodes are changed: the passes run before operators are decomposed. */
 #include <string.h>
 
@@ -17,6 +18,7 @@
 typedef enum {
   NARROW_NONE,
   NARROW_ALL,      /* operands of any kind: the operator takes elements as they are */
+  NARROW_ON_GPUS,  /* the same, where eager mode's kernels for GPUs do that alone */
   NARROW_SUMS,     /* tensors that have axes; on CPUs all */
   NARROW_PRODUCTS, /* tensors that have axes */
 } Narrowing;
@@ -80,8 +82,11 @@ static Narrowing narrowing(const Node *n) {
 
 bool pass_narrow_operands(Graph *g) {
   bool ok = true;
-  for (Node *n = g->first; n && ok; n = n->next)
-    if (narrowing(n)) ok = narrow_node(g, n, narrowing(n) == NARROW_ALL);
+  for (Node *n = g->first; n && ok; n = n->next) {
+    Narrowing kind = narrowing(n);
+    bool all = kind == NARROW_ALL || kind == NARROW_ON_GPUS;
+    if (kind && (kind != NARROW_ON_GPUS || !g->host)) ok = narrow_node(g, n, all);
+  }
   return ok;
 }
 

@@ -13,6 +13,7 @@ class GraphModule(torch.nn.Module):
         chosen: "f16[4, 5]" = torch.ops.aten.where.ScalarOther(c, x, 0.1)
         filled: "f16[4, 5]" = torch.ops.aten.masked_fill.Tensor(x, c, s)
         shrunk: "bf16[5]" = torch.ops.aten.hardshrink.default(y, 0.1)
+        soft: "bf16[5]" = torch.ops.aten.softshrink.default(y, 0.1)
         product: "f16[4, 5]" = torch.ops.aten.mul.Tensor(x, 0.1)
         by: "f16[4, 5]" = torch.ops.aten.mul.Tensor(x, s)
         times: "f16[4, 5]" = torch.ops.aten.mul.Tensor(x, i)
@@ -20,4 +21,4 @@ class GraphModule(torch.nn.Module):
         sum_2: "bf16[5]" = torch.ops.aten.add.Tensor(y, i, alpha = 0.1)
         wide: "b8[]" = torch.ops.aten.eq.Scalar(s, 0.1)
         wider: "f32[5]" = torch.ops.aten.fmod.Scalar(i, 0.1)
-        return (equal, same, exact, large, beside, counted, rest, power, base, bounded, chosen, filled, shrunk, product, by, times, sum_1, sum_2, wide, wider)
+        return (equal, same, exact, large, beside, counted, rest, power, base, bounded, chosen, filled, shrunk, soft, product, by, times, sum_1, sum_2, wide, wider)
