@@ -421,6 +421,17 @@ static const char *tile_of(Kernel *k, const char *text, DType t) {
                       dtype_lang_name(t));
 }
 
+/* The kernel language's comparisons and functions take a literal as f32: one that f32 doesn't have
+ * is a tile beside doubles. */
+static const char *number_text(Kernel *k, const Arg *a, DType t) {
+  const char *text = kernel_literal(k, a, t);
+  double v = a->kind == ARG_FLOAT                       ? a->number
+             : a->kind == ARG_INT && dim_is_int(a->dim) ? (double)a->dim->value
+                                                        : 0;
+  bool exact = t != DT_F64 || !isfinite(v) || (double)(float)v == v;
+  return exact ? text : tile_of(k, text, t);
+}
+
 /* PyTorch's 8-bit floats overflow, where the kernel language's take the largest number. */
 static double round_to_dtype(DType t, float x) {
   if (t == DT_F8E4NV && fabsf(x) > 464) return NAN;
@@ -457,7 +468,7 @@ static const char *operand_text(Kernel *k, const Node *n, const Dim *index, cons
   bool selected = p->selects && t == p->compute && kernel_held(to) != to;
   if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR) {
     Arg number = selected ? narrow_number(a, to) : *a;
-    return kernel_literal(k, &number, t);
+    return number_text(k, &number, t);
   }
   Dim at[GRAPH_RANK_MAX];
   broadcast_index(k->graph, n, index, a->node, at);

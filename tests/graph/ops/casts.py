@@ -47,6 +47,7 @@ ARRAYS = {
                           1e9, 2e9, -2147483648, 0.99, -0.99]),
     "whole": np.array([0, -1, 127, 128, -129, 255, 256, 300, 2049, 4097, 65535, 65536, 16777217,
                        16777219, -33554435, 2**40 + 2**20 + 1], np.int64),
+    "double": np.float64([0.1, -0.1, 0.3, 2147483647, 2147483648, 16777216, 16777217]),
     "index": np.arange(600),
     "half": (rng.standard_normal(90) * 3).astype(np.float16),
     "rows": rng.standard_normal((12, 40)).astype(np.float32) * 3,
@@ -147,4 +148,13 @@ CASES = [chain("near", a, b) for a in FLOATS + ["float64"] for b in FLOATS if a 
     ("mm.default(rows, wt); to.dtype($0, torch.bfloat16); softmax.int($1, -1); "
      "to.dtype($2, torch.float32); transpose.int(wt, 0, 1); mm.default($3, $4)",
      lambda x, w: np.float32(rounded(softmax(rounded(x @ w, "bfloat16")), "bfloat16") @ w.T)),
+] + [
+    # Doubles beside numbers that f32 doesn't have.
+    (f"{name}.Scalar(double, {v})", lambda x, f=f, v=v: f(x, v))
+    for name, f in (("ge", np.greater_equal), ("le", np.less_equal), ("eq", np.equal))
+    for v in (0.1, -0.1, 2147483647.0, 2147483647, 16777217)
+] + [
+    ("clamp.default(double, 0.1, 2147483647)", lambda x: x.clip(0.1, 2147483647)),
+    ("fmod.Scalar(double, 0.3)", lambda x: np.fmod(x, 0.3)),
+    ("threshold.default(double, 0.1, 0.3)", lambda x: np.where(x <= 0.1, 0.3, x)),
 ]
