@@ -107,7 +107,10 @@ static double number_bound(const Arg *a) {
   if (a->kind == ARG_INT) return dim_is_int(a->dim) ? fabs((double)a->dim->value) : 0x1p48;
   const Node *n = a->kind == ARG_NODE ? a->node : NULL;
   if (!n || n->kind != NODE_CALL || n->type.kind == VALUE_BOOL) return n && n->kind == NODE_CALL;
-  if (number_is_item(n)) return exp2(dtype_bits(n->args[0].node->type.dtype) - 1);
+  if (number_is_item(n)) {
+    DType t = n->args[0].node->type.dtype;
+    return exp2(dtype_bits(t) - dtype_is_signed(t));
+  }
   if (graph_is(n, OP__operator_neg)) return number_bound(&n->args[0]);
   if (n->nargs != 2) return 0x1p63;
   double x = number_bound(&n->args[0]), y = number_bound(&n->args[1]);

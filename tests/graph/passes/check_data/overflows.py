@@ -1,10 +1,11 @@
 # Integers of data that 64 bits may not hold, where Python's have no end, and powers that are complex
-# numbers.  A sum of what 32 bits hold can't overflow.
+# numbers.  A sum of what 32 bits hold can't overflow; a product of four unsigned 16-bit numbers can.
 class M(torch.nn.Module):
-    def forward(self, x: "i64[4]", n: "i64[]", k: "i32[]", f: "f64[]"):
+    def forward(self, x: "i64[4]", n: "i64[]", k: "i32[]", f: "f64[]", u: "u16[]"):
         i = torch.ops.aten.item.default(n)
         j = torch.ops.aten.item.default(k)
         a = torch.ops.aten.item.default(f)
+        l = torch.ops.aten.item.default(u)
         sum = _operator.add(i, 4)
         difference = _operator.sub(3, i)
         negative = _operator.neg(i)
@@ -13,6 +14,8 @@ class M(torch.nn.Module):
         small = _operator.mul(j, 1000)
         rest = _operator.mod(i, 7)
         twice = _operator.add(rest, rest)
+        square = _operator.mul(l, l)
+        fourth = _operator.mul(square, square)
         root = _operator.pow(a, 0.5)
         r0 = torch.ops.aten.mul.Tensor(x, sum)
         r1 = torch.ops.aten.mul.Tensor(x, difference)
@@ -22,4 +25,5 @@ class M(torch.nn.Module):
         r5 = torch.ops.aten.mul.Tensor(x, small)
         r6 = torch.ops.aten.mul.Tensor(x, twice)
         r7 = torch.ops.aten.mul.Tensor(x, root)
-        return (r0, r1, r2, r3, r4, r5, r6, r7)
+        r8 = torch.ops.aten.mul.Tensor(x, fourth)
+        return (r0, r1, r2, r3, r4, r5, r6, r7, r8)
