@@ -11,7 +11,8 @@ typedef struct {
   Text *out;
   const Explained *e;
   Arena *arena;
-  uint32_t nlines; /* of the source, and 1 */
+  uint32_t nlines; /* of the source, or of the facts if there is no source; and 1 */
+  char anchor;     /* of the pane that a click on a line goes to: the source, or the facts */
   bool *used;      /* by source line: some other text has a line of it */
   int file;        /* the source's number in the code; 0: it has none */
 } Page;
@@ -91,7 +92,7 @@ static void put_line(Page *p, char pane, uint32_t line, bool first, const char *
     text_puts(out, "</span>\n");
     return;
   }
-  text_printf(out, "<a class=\"l%u\" href=\"#s%u\"", line, line);
+  text_printf(out, "<a class=\"l%u\" href=\"#%c%u\"", line, p->anchor, line);
   if (first) text_printf(out, " id=\"%c%u\"", pane, line);
   text_puts(out, ">");
   put_code(p, at, end);
@@ -113,10 +114,9 @@ static bool *put_pane(Page *p, char pane, const char *title, const char *text, b
   return has;
 }
 
-static void put_source(Page *p, Text *panes) {
+static void put_source(Page *p) {
   const Source *s = p->e->source;
   Text *out = p->out;
-  if (!s || !s->text) return;
   text_puts(out, "<section><h2>Source</h2>\n<div class=\"code\">");
   uint32_t line = 1;
   for (const char *at = s->text, *end; *at; at = *end ? end + 1 : end, line++) {
@@ -128,13 +128,27 @@ static void put_source(Page *p, Text *panes) {
     text_puts(out, "</span>\n");
   }
   text_puts(out, "</div></section>\n");
-  text_putn(out, panes->data, panes->len);
 }
 
 static uint32_t count_lines(const char *text) {
   uint32_t n = 2;
-  for (; text && *text; text++) n += *text == '\n';
+  for (; *text; text++) n += *text == '\n';
   return n;
+}
+
+static void count_page_lines(Page *p) {
+  const Source *s = p->e->source;
+  const Explanation *x = p->e->explanation;
+  bool has_source = s && s->text;
+  p->anchor = has_source ? 's' : 'f';
+  p->nlines = has_source ? count_lines(s->text) : 1;
+  if (!has_source && x->lines.len) p->nlines = x->lines.data[x->lines.len - 1].line + 1;
+}
+
+static void put_line_number(Page *p, uint32_t line) {
+  text_printf(p->out, "<tr class=\"l%u\" id=\"f%u\"><th>", line, line);
+  text_printf(p->out, p->anchor == 's' ? "<a href=\"#s%u\">%u</a>" : "%u", line, line);
+  text_puts(p->out, "</th>");
 }
 
 /* ---- what lines do ---- */
@@ -154,8 +168,8 @@ static void put_facts(Page *p, const PaneLinks *links, int n) {
     const LineReport *r = &x->lines.data[i];
     if (r->line >= p->nlines) continue;
     done[r->line] = true;
-    text_printf(out, "<tr class=\"l%u\" id=\"f%u\"><th><a href=\"#s%u\">%u</a></th><td>", r->line,
-                r->line, r->line, r->line);
+    put_line_number(p, r->line);
+    text_puts(out, "<td>");
     for (int k = 0; k < n; k++)
       if (links[k].has[r->line])
         text_printf(out, "<a href=\"#%c%u\">%s</a> ", links[k].pane, r->line, links[k].title);
@@ -168,11 +182,10 @@ static void put_facts(Page *p, const PaneLinks *links, int n) {
     text_puts(out, "</dl></td></tr>\n");
   }
   for (uint32_t line = 1; line < p->nlines; line++)
-    if (p->used[line] && !done[line])
-      text_printf(out,
-                  "<tr class=\"l%u\" id=\"f%u\"><th><a href=\"#s%u\">%u</a></th><td></td>"
-                  "<td>numbers and addresses alone</td></tr>\n",
-                  line, line, line, line);
+    if (p->used[line] && !done[line]) {
+      put_line_number(p, line);
+      text_puts(out, "<td></td><td>numbers and addresses alone</td></tr>\n");
+    }
   text_puts(out, "</table></section>\n");
 }
 
@@ -210,8 +223,8 @@ static const char style[] =
 static void put_marks(Page *p) {
   for (uint32_t i = 1; i < p->nlines; i++)
     if (p->used[i])
-      text_printf(p->out, "body:has(#s%u:target) .l%u{background:var(--pick)}"
-                  "body:has(.l%u:hover) .l%u{background:var(--mark)}", i, i, i, i);
+      text_printf(p->out, "body:has(#%c%u:target) .l%u{background:var(--pick)}"
+                  "body:has(.l%u:hover) .l%u{background:var(--mark)}", p->anchor, i, i, i, i);
 }
 
 static void begin_page(Page *p) {
@@ -236,7 +249,7 @@ static void begin_page(Page *p) {
 void explain_page(Text *out, const Explained *e) {
   Text panes = text_new(out->arena);
   Page p = {.out = &panes, .e = e, .arena = out->arena};
-  p.nlines = count_lines(e->source ? e->source->text : NULL);
+  count_page_lines(&p);
   p.used = ARENA_ARRAY(p.arena, bool, p.nlines);
   const PaneLinks links[] = {{'t', "tile", put_pane(&p, 't', "Tile IR", e->tile, false)},
                              {'n', "nest", put_pane(&p, 'n', "Nests", e->nest, false)},
@@ -245,7 +258,8 @@ void explain_page(Text *out, const Explained *e) {
   p.out = out;
   begin_page(&p);
   text_puts(out, "<div class=\"panes\">\n");
-  put_source(&p, &panes);
+  if (p.anchor == 's') put_source(&p);
+  text_putn(out, panes.data, panes.len);
   text_puts(out, "</div>\n");
   put_facts(&p, links, 4);
   explain_rings(out, e->explanation);

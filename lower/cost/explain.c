@@ -259,13 +259,21 @@ static void add_costs(Explaining *x) {
   }
 }
 
+/* The lines are those of statements, and of loads that boxes replace. */
+static uint32_t count_lines(const Nest *n) {
+  uint32_t last = last_line(n->body);
+  for (uint32_t i = 0; i < n->nmaps; i++)
+    if (n->maps[i]->span.line > last) last = n->maps[i]->span.line;
+  return last + 1;
+}
+
 Explanation *explain_unit(Arena *a, const Unit *u, const EstimateInput *in, bool launch) {
   const Nest *n = u->nest;
   Explanation *out = ARENA_NEW(a, Explanation);
   *out = (Explanation){.unit = u, .file = n->span.file, .launch = launch};
   LaunchStats stats = launch_stats_gather(a, n, in);
   out->estimate = estimate_stats(&stats, in->peaks);
-  Explaining x = {.arena = a, .out = out, .nest = n, .nlines = last_line(n->body) + 1};
+  Explaining x = {.arena = a, .out = out, .nest = n, .nlines = count_lines(n)};
   x.lines = ARENA_ARRAY(a, LineReport, x.nlines);
   x.counts = ARENA_ARRAY(a, SimCounts, x.nlines);
   x.bytes = ARENA_ARRAY(a, double, x.nlines);
