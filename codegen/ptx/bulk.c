@@ -138,7 +138,8 @@ void ptx_bulk_commit(Ptx *p, const NestStmt *s) {
 }
 
 void ptx_bulk_wait(Ptx *p, const NestStmt *s) {
-  begin_guarded(p, s, "cp.async.bulk.wait_group.read");
+  begin_guarded(p, s, "cp.async.bulk.wait_group");
+  if (!nest_int(s, NA_written, 0)) ptx_puts(p, ".read");
   end_mbarrier(p, " ", nest_int(s, NA_groups, 0));
 }
 

@@ -5,7 +5,7 @@
  * written where the bytes were expected: who waits for the phase knows that, nobody else does.
  *
  * A store of a box reads as late as it may, when its thread waits for its group, and writes when
- * the program ends; until then nobody may access what it writes. */
+ * that thread waits for this, or the program ends; until then nobody may access what it writes. */
 #include <string.h>
 
 #include "lower/interp/nest_interp_run.h"
@@ -300,27 +300,46 @@ static void end_read(Warp *w, BoxStore *s) {
     findings_text(w->prog->run->findings, E_NEST_STORE_SOURCE, p->buffer->name);
 }
 
+static void write_box(const Prog *p, BoxStore *s) {
+  const Box *b = &s->box;
+  uint32_t size = dtype_bytes(b->map->dtype);
+  for (int64_t i = 0; i < box_elements(b) && !s->has_written; i++) {
+    uint64_t address;
+    if (element_address(p->run, b, i, &address))
+      memory_write(p->run->memory, address, size, s->bytes + i * size, access_of_box(p, b));
+  }
+  s->has_written = true;
+}
+
+/* The thread knows that the box is in global memory. */
+static void end_write(Warp *w, BoxStore *s) {
+  const Box *b = &s->box;
+  write_box(w->prog, s);
+  for (int64_t i = 0; i < box_elements(b); i++) {
+    uint64_t address;
+    if (element_address(w->prog->run, b, i, &address))
+      race_stored(w, b->inst, s->lane, address, b->inst->bytes);
+  }
+}
+
 void nest_exec_bulk_wait(Warp *w, const Inst *in) {
   uint32_t lanes = guard_lanes(w, in);
   w->yields = true;
   for (size_t i = 0; i < w->prog->stores.len; i++) {
     BoxStore *s = &w->prog->stores.data[i];
     bool own = s->box.thread >> LANE_BITS == w->id && lanes >> s->lane & 1;
-    if (own && !s->has_read && s->group + (uint64_t)in->a < w->store_groups) end_read(w, s);
+    if (!own || s->group + (uint64_t)in->a >= w->store_groups) continue;
+    if (!s->has_read) end_read(w, s);
+    if (in->b && !s->has_written) end_write(w, s);
   }
 }
 
 void nest_end_stores(Prog *p) {
   for (size_t i = 0; i < p->stores.len; i++) {
-    const BoxStore *s = &p->stores.data[i];
-    const Box *b = &s->box;
-    uint32_t size = dtype_bytes(b->map->dtype);
-    if (!s->has_read && nest_found(&p->warps[0], FOUND_STORE_OPEN, b->inst->stmt->span, b->inst))
-      findings_text(p->run->findings, E_NEST_STORE_OPEN, b->inst->mems[0].buffer->name);
-    for (int64_t k = 0; k < box_elements(b); k++) {
-      uint64_t address;
-      if (element_address(p->run, b, k, &address))
-        memory_write(p->run->memory, address, size, s->bytes + k * size, access_of_box(p, b));
-    }
+    BoxStore *s = &p->stores.data[i];
+    const Inst *in = s->box.inst;
+    if (!s->has_read && nest_found(&p->warps[0], FOUND_STORE_OPEN, in->stmt->span, in))
+      findings_text(p->run->findings, E_NEST_STORE_OPEN, in->mems[0].buffer->name);
+    write_box(p, s);
   }
 }

@@ -297,7 +297,10 @@ static void code_numbers(Coder *c, Inst *in) {
       break;
     case NEST_BULK_COPY: in->bytes = 16; break;
     case NEST_BULK_STORE: in->bytes = dtype_bytes(nest_map_of(c->r->nest, s)->dtype); break;
-    case NEST_BULK_WAIT: in->a = nest_int(s, NA_groups, 0); break;
+    case NEST_BULK_WAIT:
+      in->a = nest_int(s, NA_groups, 0);
+      in->b = nest_int(s, NA_written, 0);
+      break;
     case NEST_SHFL: in->a = nest_int(s, NA_by, 0); break;
     case NEST_BAR:
       in->a = nest_int(s, NA_id, 0);

@@ -244,6 +244,15 @@ static const char *global_text(const Run *r, const Spot *p) {
   return "an element of global memory";
 }
 
+void race_stored(Warp *w, const Inst *in, uint32_t lane, uint64_t addr, uint32_t bytes) {
+  uint32_t granule = w->prog->run->global_granule;
+  for (uint32_t done = 0; done < bytes; done += granule) {
+    Cell *c = global_cell(w->prog, (addr + done) / granule);
+    c->write = mark_of(w, lane, in);
+    c->in_flight = false;
+  }
+}
+
 void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  uint64_t addr, bool same) {
   Run *r = w->prog->run;

@@ -159,7 +159,7 @@ typedef struct {
   Box box;                  /* `to` is where it comes from */
   uint32_t lane;
   uint64_t group;           /* of its warp */
-  bool has_read;
+  bool has_read, has_written;
   uint8_t *bytes;           /* in the order of the box */
 } BoxStore;
 
@@ -355,6 +355,8 @@ void race_arrived(Prog *p, const Inst *in, uint16_t thread, uint32_t epoch, int6
                   int64_t bytes);
 /* ... read or overwritten through the asynchronous proxy, ... */
 void race_proxy(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t bytes);
+/* ... where a box that the lane stored is in global memory, ... */
+void race_stored(Warp *w, const Inst *in, uint32_t lane, uint64_t addr, uint32_t bytes);
 /* ... and to global memory.  `same`: a store of the value that memory has already. */
 void race_global(Warp *w, const Inst *in, const Spot *p, RaceVerb verb, uint32_t lane,
                  uint64_t addr, bool same);
@@ -377,7 +379,7 @@ Exec nest_exec_ld, nest_exec_st, nest_exec_atom, nest_exec_atom_cas, nest_exec_c
     nest_exec_cp_commit, nest_exec_cp_wait, nest_exec_ldmatrix;
 Exec nest_exec_mbar_init, nest_exec_mbar_arrive, nest_exec_mbar_wait, nest_exec_bulk_copy,
     nest_exec_bulk_store, nest_exec_bulk_commit, nest_exec_bulk_wait;
-/* The program's boxes reach global memory, where it ends. */
+/* The program's boxes reach global memory, where it ends, unless somebody waited for that. */
 void nest_end_stores(Prog *p);
 Exec nest_exec_shfl, nest_exec_mma, nest_exec_wgmma, nest_exec_mma_commit, nest_exec_mma_wait,
     nest_exec_fence;

@@ -47,9 +47,9 @@ X(MBAR_INIT,      NT, 0,  0,  1, 0, WRITE|ORDERED,       "count",               
 X(MBAR_EXPECT,    NT, 0,  0,  1, 0, READ|WRITE|ORDERED,  "tx",                        "expects `tx` more bytes of BULK_COPYs in the mbarrier's phase, and arrives") \
 X(MBAR_ARRIVE,    NT, 0,  0,  1, 0, READ|WRITE|ORDERED,  "",                          "arrives at the mbarrier; level nest: one thread of each warp does") \
 X(BULK_COPY,      NT, 0,  -1, 2, 0, READ|WRITE|ORDERED,  "map",                       "the box of tensor map `map` (a declaration) whose first element has the coordinates srcs (i32, innermost axis first) to shared memory (first), rows swizzled as in lower/target/wgmma_layout.h; zeros outside of the tensor.  It arrives with its bytes at the mbarrier (second), through the asynchronous proxy") \
-X(BULK_STORE,     NT, 0,  -1, 1, 0, READ|ORDERED|EFFECT, "map",                       "the box of tensor map `map` whose first element has the coordinates srcs (i32, innermost axis first) from shared memory, rows swizzled as a BULK_COPY's; elements outside of the tensor go nowhere.  It has read its bytes when its thread has waited for its group, and written its tensor when the kernel ends.  Level nest: this and the next two are executed by one thread of the program") \
+X(BULK_STORE,     NT, 0,  -1, 1, 0, READ|ORDERED|EFFECT, "map",                       "the box of tensor map `map` whose first element has the coordinates srcs (i32, innermost axis first) from shared memory, rows swizzled as a BULK_COPY's; elements outside of the tensor go nowhere.  It has read its bytes when its thread has waited for its group, and written its tensor when that thread has waited for this, too, or the kernel ends.  Level nest: this and the next two are executed by one thread of the program") \
 X(BULK_COMMIT,    NT, 0,  0,  0, 0, ORDERED|EFFECT,      "",                          "this thread's BULK_STOREs since the last one become a group") \
-X(BULK_WAIT,      NT, 0,  0,  0, 0, ORDERED|EFFECT,      "groups",                    "until at most that many of this thread's groups of BULK_STOREs have not read their bytes") \
+X(BULK_WAIT,      NT, 0,  0,  0, 0, ORDERED|EFFECT,      "groups written",            "until at most that many of this thread's groups of BULK_STOREs have not read their bytes or, if `written`, not written their tensor") \
 X(MBAR_WAIT,      NT, 0,  1,  1, 0, READ|ORDERED,        "",                          "until the mbarrier's phase of that parity (i32, 0 the first one's) has ended; every thread executes it, and sees what was copied; with a guard, level nest, one thread of the program") \
 X(LDMATRIX,       T,  1,  0,  1, 0, READ|TOGETHER|VARIES, "n trans",                   "n (1 2 4) 8x8 matrices of 16-bit elements; lane 8*i+r gives row r of matrix i; each register pair holds a fragment") \
 /* -- threads together -- */ \
@@ -91,6 +91,6 @@ X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",              
   X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(ahead, bool) X(contig, int)                  \
   X(constancy, int) X(div, int) X(shape, str) X(digits, int)          \
   X(asm, str) X(constraints, str) X(pack, int) X(turned, int) \
-  X(max_imprecise, int) X(open, bool) X(count, int) X(tx, int) X(map, str)
+  X(max_imprecise, int) X(open, bool) X(count, int) X(tx, int) X(map, str) X(written, bool)
 
 #endif

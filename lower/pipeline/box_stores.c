@@ -3,7 +3,8 @@
  * The tile goes in parts to two buffers in shared memory in turn, swizzled as the hardware's copies
  * expect it, and one thread starts the copies to global memory.  For each part:
  *
- *   bulk.wait                       until the buffer's part before has been read
+ *   bulk.wait                       until the buffer's part before has been read, and before the
+ *                                   first one, until the tile before has been written
  *   st [@box + ...], %tile ; fence ; bulk.store each panel ; bulk.commit
  *
  * The copies replace the exchange between threads that a store by threads needs for whole lines of
@@ -11,7 +12,8 @@
  * barriers.
  *
  * Nothing orders these copies and other accesses to the tensor by this kernel: there are none, as
- * far as the text tells, and a launch checks that arrays are apart where that matters. */
+ * far as the text tells, and a launch checks that arrays are apart where that matters.  Nor does
+ * anything order copies among themselves, and the tiles of two iterations may be in one place. */
 #include "lower/lower.h"
 #include "lower/pipeline/bulk.h"
 #include "lower/target/wgmma_layout.h"
@@ -231,16 +233,17 @@ static bool find_store(const Stores *s, NestStmt *nest, BoxStore *out) {
 
 /* ---- statements ---- */
 
-static void wait_for_groups(NestBuilder *b, int groups) {
-  nest_set_int(b->nest, nest_stmt(b, NEST_BULK_WAIT, 0, 0), NA_groups, groups);
+static NestStmt *wait_for_groups(NestBuilder *b, int groups) {
+  NestStmt *st = nest_stmt(b, NEST_BULK_WAIT, 0, 0);
+  nest_set_int(b->nest, st, NA_groups, groups);
+  return st;
 }
 
-/* How many groups may be open when part `p` takes its buffer: those after the last one of it, of
- * this iteration or the one before. */
-static int groups_after(const BoxStore *x, int p) {
-  int buffers = x->parts > 1 ? BUFFERS : 1, last = p - buffers;
-  if (last < 0) last = (x->parts - 1 - p) / buffers * buffers + p - x->parts;
-  return p - last - 1;
+/* Until part `p` may take its buffer: the first one when all of the tile before have been written,
+ * and so have been read, others when the part that had the buffer before has been read. */
+static void wait_for_buffer(NestBuilder *b, int p) {
+  if (!p) nest_set_int(b->nest, wait_for_groups(b, 0), NA_written, 1);
+  if (p >= BUFFERS) wait_for_groups(b, BUFFERS - 1);
 }
 
 static void make_buffers(Nest *n, BoxStore *x) {
@@ -288,7 +291,8 @@ static void store_part(Nest *n, NestBuilder *b, const BoxStore *x, int p, const 
     st->mems[0] = (Mem){x->buffers[p % BUFFERS], ref_none(), affine_const(k * nest_map_bytes(m))};
     nest_set_str(n, st, NA_map, m->name);
   }
-  nest_stmt(b, NEST_BULK_COMMIT, 0, 0);
+  /* parts with a buffer each share a group: only the next tile waits for them */
+  if (x->parts > BUFFERS || p + 1 == x->parts) nest_stmt(b, NEST_BULK_COMMIT, 0, 0);
 }
 
 static void make_store(Nest *n, BoxStore *x) {
@@ -299,7 +303,7 @@ static void make_store(Nest *n, BoxStore *x) {
   x->access.map.axes[1].box = x->tile.shape[1 - x->access.fast];
   const TensorMap *m = nest_map(n, &x->access.map);
   for (int p = 0; p < x->parts; p++) {
-    wait_for_groups(&b, groups_after(x, p));
+    wait_for_buffer(&b, p);
     give_part(n, &b, x, p);
     store_part(n, &b, x, p, m);
   }

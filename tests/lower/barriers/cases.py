@@ -10,7 +10,9 @@ SYNC = re.compile(r"^ *(bar|cp\.commit|cp\.wait|mma\.commit|mma\.wait|mbar\.\w+|
 VARIANTS = [(t, w, s) for s in (3, 2, 4, 1) for t, w in
             (("sm_90a", 4), ("sm_80", 8), ("sm_80", 4), ("sm_90a", 8))]
 # Others have a ring as other kernels do, whose barriers another buffer's are enough for here.
-SKIPPED = {("tiles", v) for v in VARIANTS} - {("tiles", ("sm_90a", 4, s)) for s in (3, 4)}
+OF_TILES = "tiles", "overlapping_tiles"
+SKIPPED = {(name, v) for name in OF_TILES for v in VARIANTS if v not in
+           (("sm_90a", 4, 3), ("sm_90a", 4, 4))}
 # What none of these runs can miss, though the compiler cannot know; and what a proof does not need:
 # the statement, or two of them where the first one's text is that of others.
 NEEDLESS = {
@@ -100,6 +102,9 @@ CASES = dict([
     ("tiles", (OURS, 2, "BLOCK=64 BLOCK_K=32".split(),
                dict(a_ptr="randn:bf16[160,192]:1", b_ptr="randn:bf16[192,128]:2",
                     c_ptr="empty:bf16[160,128]", M=160, N=128, K=192))), # three tiles a program
+    ("overlapping_tiles", (OURS, 1, "BLOCK=64 BLOCK_K=32".split(),
+                           dict(a_ptr="randn:bf16[192,192]:1", b_ptr="randn:bf16[192,64]:2",
+                                c_ptr="empty:bf16[128,64]", tiles=3, K=192))),
     ("matmul tf32", (EXAMPLES / "matmul.py", 1,
                      "BLOCK_M=32 BLOCK_N=32 BLOCK_K=16 GROUP_M=1".split(),
                      matmul("f32", 32, 32, 96))),

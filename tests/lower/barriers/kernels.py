@@ -197,3 +197,18 @@ def tiles(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK: tl.constexpr, BLOCK_K: tl.constex
             acc = tl.dot(a, b, acc)
         tl.store(c_ptr + m[:, None] * N + n[None, :], acc.to(tl.bfloat16),
                  mask=(m < M)[:, None] & (n < N)[None, :])
+
+
+@triton.jit
+def overlapping_tiles(a_ptr, b_ptr, c_ptr, tiles, K, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Half of each tile is overwritten by the next one."""
+    i, k = tl.arange(0, BLOCK), tl.arange(0, BLOCK_K)
+    for tile in tl.range(0, tiles):
+        m = tile * BLOCK + i
+        acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+        for start in range(0, K, BLOCK_K):
+            a = tl.load(a_ptr + m[:, None] * K + (start + k)[None, :])
+            b = tl.load(b_ptr + (start + k)[:, None] * BLOCK + i[None, :])
+            acc = tl.dot(a, b, acc)
+        tl.store(c_ptr + (tile * (BLOCK // 2) + i)[:, None] * BLOCK + i[None, :],
+                 acc.to(tl.bfloat16))
