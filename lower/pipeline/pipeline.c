@@ -734,6 +734,21 @@ static bool find_coordinates(Pipe *p, const Definitions *d, const NestStmt *tile
   return true;
 }
 
+/* All tiles have the same iterations of this loop, the only one with products: pass prove_rings
+ * tells no others apart. */
+static bool is_like_in_all_tiles(const Pipe *p, const Definitions *d, const NestStmt *tiles) {
+  const NestBlock *body = tiles->regions[0];
+  for (int i = 0; i < 2; i++) {
+    const Ref *r = &p->loop->srcs[i];
+    if (r->kind == REF_VAR && !r->var->is_param && d->first[r->var->id] &&
+        has_statement_of(body, d->last[r->var->id]))
+      return false;
+  }
+  for (const NestStmt *st = body->first; st; st = st->next)
+    if (st->code == NEST_FOR && st != p->loop && count_dots(st->regions[0])) return false;
+  return true;
+}
+
 /* The loop around this one that goes over tiles, if the copies of its next iteration can run
  * ahead. */
 static NestStmt *find_tiles(Pipe *p) {
@@ -741,6 +756,7 @@ static NestStmt *find_tiles(Pipe *p) {
   Definitions d;
   if (!tiles || tiles->code != NEST_FOR || !p->dot || pipe_has_groups(p)) return NULL;
   definitions_find(&d, p->scratch, p->n);
+  if (!is_like_in_all_tiles(p, &d, tiles)) return NULL;
   if (!counts_up(p, &d, tiles) || !find_coordinates(p, &d, tiles)) return NULL;
   return may_copy_before(p, &d, tiles->regions[0]) ? tiles : NULL;
 }

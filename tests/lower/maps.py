@@ -87,7 +87,7 @@ def product(a, b, c, table, m, n, k, sa, sb, number):
     for tile in tl.range(tl.program_id(0), {tiles}, tl.num_programs(0)):
         row = tile * 64 + i
         acc = tl.zeros((64, 64), tl.float32)
-        for start in range(0, k, 32):
+        for start in range(0, {end}, 32):
             x = tl.load(a + row[:, None] * sa + (start + s)[None, :], mask=(row < m)[:, None])
             y = tl.load(b + (start + s)[:, None] * sb + i[None, :])
             acc = tl.dot(x, y, acc)
@@ -98,9 +98,9 @@ def product(a, b, c, table, m, n, k, sa, sb, number):
 
 def writes(store="tl.store({at}, acc, mask={mask})", at="c + row[:, None] * sb + i[None, :]",
            mask="(row < m)[:, None] & (i < n)[None, :]", tiles="tl.cdiv(m, 64)", before="pass",
-           after="pass"):
+           after="pass", end="k"):
     return TILES.format(store=store.format(at=at, mask=mask), tiles=tiles, before=before,
-                        after=after)
+                        after=after, end=end)
 
 
 C_BOX = "[32 of %n, 64 of %m by 4*%sb]"
@@ -112,6 +112,7 @@ STORES = {
     "tiles without a mask": (writes(mask="None"), f"[32 of {MOST}, 64 of {MOST} by 4*%sb]"),
     "turned tiles": (writes(at="c + row[:, None] + i[None, :] * sb"),
                      "[32 of %m, 64 of %n by 4*%sb]"),
+    "tiles of several lengths": (writes(end="tl.minimum(k, tile % 4 * 32)"), C_BOX),
     "one tile": (writes(tiles="tl.program_id(0) + 1"), C_BOX),
     "a row of an argument": (writes(at="c + (row[:, None] + number) * sb + i[None, :]",
                                     mask="(i < n)[None, :]"), ""),
