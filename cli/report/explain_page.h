@@ -4,7 +4,7 @@
 
 #include "runtime/compile/explain_request.h"
 
-/* One HTML page that needs nothing else: the source, tile IR, nests and code side by side, whose
+/* An HTML page that needs nothing else: the source, tile IR, nests and code side by side, whose
  * lines mark those of the same source line when they are pointed at or clicked; what each source
  * line costs; the timeline of each ring; the roofline.  It runs no script and loads nothing. */
 void explain_page(Text *out, const Explained *e);

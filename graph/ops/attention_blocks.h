@@ -20,7 +20,7 @@ static inline bool attention_tiles_divide(int64_t size) {
   return attention_block_unit(size) >= ATTENTION_BLOCK_LEAST;
 }
 
-/* In which scores are computed and summed up for operands of dtype t. */
+/* The dtype in which scores are computed and summed up for operands of dtype t. */
 static inline DType attention_wide(DType t) { return t == DT_F64 ? DT_F64 : DT_F32; }
 
 #endif

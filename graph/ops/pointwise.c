@@ -150,7 +150,7 @@ static bool may_be_nan(const Arg *a) {
   return a->kind == ARG_NODE && dtype_is_float(a->node->type.dtype);
 }
 
-/* One number that is NaN bounds nothing.  Two of which one is NaN, a bound that is a tensor, and
+/* A lone number that is NaN bounds nothing.  Two of which one is NaN, a bound that is a tensor, and
  * clamp_min's give NaN. */
 static const char *clamp_expression(Context *c) {
   if (c->p->noperands == 3) return c->row->floats;

@@ -141,8 +141,8 @@ static void control(Bind *s, const NestStmt *st) {
   s->loops = (uint8_t)(s->loops - loop);
 }
 
-/* A statement of the program, which one thread executes.  Those that follow one another share a
- * guard, by which code for the others can skip them all. */
+/* A statement of the program, which one thread executes.  Statements that follow one another share
+ * a guard, by which code for the others can skip them all. */
 static void bind_once(Bind *s, const NestStmt *st) {
   Ref here = bind_leader(s);
   if (st->guard.kind && st->guard.var != s->once_if) {

@@ -70,7 +70,7 @@ struct LaunchStats;
 Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r);
 /* A table of the parts, a line each. */
 void estimate_print(Text *out, const Estimate *e);
-/* Those that no launch changes. */
+/* What no launch changes. */
 void estimate_print_resources(Text *out, const Estimate *e);
 
 #endif

@@ -34,7 +34,7 @@ typedef struct {
   VEC(RingReport) rings;
 } Explanation;
 
-/* Of a unit at level thread.  Without a launch `in` has a grid of one program. */
+/* The explanation of a unit at level thread.  Without a launch `in` has a grid of one program. */
 Explanation *explain_unit(Arena *a, const Unit *u, const EstimateInput *in, bool launch);
 /* The kernel's totals, a line each, then each line of the source with its facts. */
 void explanation_print(Text *out, const Explanation *e);

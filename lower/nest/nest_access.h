@@ -4,7 +4,7 @@
 
 #include "lower/nest/nest.h"
 
-/* By variable id, how often it is defined: more than once inside of blocks. */
+/* How often a variable is defined, by its id: more than once inside of blocks. */
 const uint32_t *nest_count_defs(Arena *a, const Nest *n);
 /* Do the accesses conflict, where one thread does `a` and another one `b`, of overlapping buffers?
  * Writes of one buffer go to different bytes (each element has one writer), and atomics are ordered

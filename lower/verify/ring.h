@@ -32,9 +32,9 @@
 enum { NO_SYMBOL = -1, UNSET = -2, LEADER = -3, EACH_WARP = -4 };
 
 /* `symbol` + lo..hi, where the symbol is a variable's id, or none.  UNSET: not assigned yet;
- * LEADER: an i1 that is true in one thread, the first; EACH_WARP: in the first of each warp.  Of
- * numbers of 32 bits without a symbol, `bits` has those that may be set: swizzled addresses are
- * sums and differences of bits.  `split`: the number is `shift`, which all threads add, and a
+ * LEADER: an i1 that is true in one thread, the first; EACH_WARP: in the first of each warp.
+ * `bits` has the bits that may be set in a number of 32 bits without a symbol: swizzled addresses
+ * are sums and differences of bits.  `split`: the number is `shift`, which all threads add, and a
  * thread's own part. */
 typedef struct {
   int64_t lo, hi;
@@ -127,7 +127,7 @@ typedef struct {
   Unit *u;
   const Nest *n;
   Arena *arena;
-  /* By variable id. */
+  /* Arrays by variable id. */
   int32_t *place;         /* in State.values; -1: not tracked */
   int32_t *product;       /* bit of State.dirty; -1: no register of a product */
   const NestStmt **def;   /* its one definition; NULL: none, or several */
@@ -190,7 +190,7 @@ State *ring_copy(Check *c, const State *s);
 void ring_drop(Check *c, State *s);
 
 /* ---- order (ring_order.c) ---- */
-/* One step that is no control flow and no assignment. */
+/* A step that is no control flow and no assignment. */
 void ring_access(Check *c, State *s, const Step *step);
 /* A statement reads or writes registers of products. */
 void ring_use(Check *c, State *s, const Step *step);

@@ -298,7 +298,7 @@ static void make_mbarrier(Check *c, State *s, const Step *step, Who who) {
   s->phases[i] = (Phase){.count = count, .missing = count, .made = true};
 }
 
-/* Those that arrive tell who waits what they have done until now. */
+/* Threads that arrive tell who waits what they have done until now. */
 static void tell(const Check *c, State *s, int number, Who who) {
   uint32_t bit = UINT32_C(1) << number;
   for (uint32_t i = 0; i < s->npending; i++) {
@@ -311,7 +311,7 @@ static void tell(const Check *c, State *s, int number, Who who) {
   }
 }
 
-/* Those that have waited know what they were told. */
+/* Threads that have waited know what they were told. */
 static void hear(const Check *c, State *s, int number, Who who) {
   uint32_t bit = UINT32_C(1) << number;
   for (uint32_t i = 0; i < s->npending;) {
@@ -394,7 +394,7 @@ static void wait_phase(Check *c, State *s, const Step *step, Who who) {
   }
 }
 
-/* One thread copies: what it has done itself comes before, what others have done may not. */
+/* A single thread copies: what it has done itself comes before, what others have done may not. */
 static void copy_box(Check *c, State *s, const Step *step, Who who) {
   const NestStmt *st = step->st;
   int i = mbarrier_number(c, s, step, &st->mems[1], false);
@@ -409,7 +409,7 @@ static void copy_box(Check *c, State *s, const Step *step, Who who) {
   s->phases[i].started += (int32_t)bytes;
 }
 
-/* One thread stores what all have written. */
+/* A single thread stores what all have written. */
 static void store_box(Check *c, State *s, const Step *step, Who who) {
   const NestStmt *st = step->st;
   int64_t bytes = nest_map_bytes(nest_map_of(c->n, st));

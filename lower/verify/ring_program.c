@@ -82,8 +82,8 @@ static bool track_block(Check *c, const NestBlock *b) {
   return more;
 }
 
-/* A variable of several registers has one range for all.  That is wrong where an unrolled loop
- * assigns one of them and reads another, of which its next iteration may find either value. */
+/* A variable of several registers has one range for all.  Such a range is wrong where an unrolled
+ * loop assigns one of them and reads another, of which its next iteration may find either value. */
 typedef struct {
   const NestStmt *loop;
   const Affine *sub;

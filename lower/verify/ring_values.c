@@ -17,7 +17,7 @@ static Range range(int64_t lo, int64_t hi) {
   return (Range){lo, hi, NO_SYMBOL, bits, 0, 0};
 }
 
-/* The same, where other bits than these are known to be 0. */
+/* A range where other bits than these are known to be 0. */
 static Range range_bits(int64_t lo, int64_t hi, uint32_t bits) {
   Range r = range(lo, hi < bits ? hi : bits);
   r.bits &= bits;

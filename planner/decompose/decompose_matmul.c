@@ -198,7 +198,7 @@ static Node *scales_of(Build *b, Node *scale, uint32_t axis, Node *ends, bool ea
   return axis ? scale : build_transpose(b, scale, 0, 1);
 }
 
-/* In units of 8-bit floats, or by operands that bf16 holds exactly. */
+/* Multiplies in units of 8-bit floats, or by operands that bf16 holds exactly. */
 static Node *scaled_groups_product(Build *b, Node *x, Node *y, Node *ends) {
   bool sums = rank_of(x) == rank_of(y), whole = dim_divisible(size_from_end(x, 1), 16);
   if ((sums && !whole) || !decompose_has_float8_unit(b->in.g))

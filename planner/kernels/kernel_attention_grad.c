@@ -212,15 +212,18 @@ static const char *masked_sums(Kernel *k, const char *within) {
   return within ? arena_printf(k->arena, ", mask=%s, other=float(\"inf\")", within) : "";
 }
 
+/* A key's share, after dropout. */
+static const char *share_text(const AttentionWriter *w) {
+  if (!w->x.seed) return "p";
+  return arena_printf(w->k->arena, "tl.where(keep, p * %.17g, 0.0)", attention_growth(w));
+}
+
 static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
   Ends ends = find_ends(w);
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim s = attention_bind(w, "s", x->rows, "s", AXIS_M);
-  const char *share = "p";
-  if (x->seed)
-    share = arena_printf(k->arena, "tl.where(keep, p * %.17g, 0.0)", attention_growth(w));
   const char *mask = attention_mask_text(w), *chain = chain_text(w);
   Slot slots[] = {
       {"own", w->own},
@@ -257,7 +260,7 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
       {"seed", attention_seed_text(w)},
       {"keep", attention_keep_text(w)},
       {"kept", kept_line(w)},
-      {"share", share},
+      {"share", share_text(w)},
       {"precision", precision(w)}};
   attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);
   product_epilogue(k);

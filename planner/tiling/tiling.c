@@ -178,7 +178,7 @@ static const PackedTile packed_rows[] = {
     {{1, 8, 512, 4, 1}, 20, 0},  {{1, 32, 512, 8, 1}, 21, 0}, {{1, 16, 1024, 8, 1}, 22, 0},
     {{1, 64, 64, 4, 1}, 30, 0},
 };
-/* Of 16 rows a tile of few columns loads more bytes of rows than of weights. */
+/* A tile of 16 rows and of few columns loads more bytes of rows than of weights. */
 static const PackedTile packed_tiles[] = {
     {{8, 32, 256, 2, 4}, 14, 21},   {{8, 64, 256, 2, 4}, 15, 21},   {{8, 64, 128, 4, 4}, 18, 19},
     {{8, 128, 256, 4, 3}, 16, 19},  {{16, 64, 128, 4, 4}, 20, 28},  {{16, 64, 256, 4, 3}, 21, 29},

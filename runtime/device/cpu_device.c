@@ -455,7 +455,7 @@ static int less_time_first(const void *a, const void *b) {
   return x->item < y->item ? -1 : 1;
 }
 
-/* Those that take least; never those whose time is unknown. */
+/* Kernels that take least; never ones whose time is unknown. */
 static void find_brief(Loading *w) {
   CallTime *times = ARENA_ARRAY(w->arena, CallTime, (size_t)w->n);
   double call = 0, sum = 0;

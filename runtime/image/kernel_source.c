@@ -227,7 +227,7 @@ static int count_maps(const ImageVariant *v) {
   return n;
 }
 
-/* The first variant that has the same conditions.  That its maps can be made is one of its own. */
+/* The first variant that has the same conditions; whether maps can be made is one of them. */
 static int first_with_guards(const nereid_image *image, const ImageVariant *v) {
   for (int i = 0; i < image->nvariants; i++) {
     const ImageVariant *x = image->variants[i];

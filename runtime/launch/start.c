@@ -169,8 +169,8 @@ static uint8_t divisor_of(int64_t x) {
   return (uint8_t)(bits & -bits);
 }
 
-/* Of the integers that a map depends on: its strides, and the length of its rows, which the masks
- * of wide accesses depend on. */
+/* Divisors of the integers that a map depends on: its strides, and the length of its rows, which
+ * the masks of wide accesses depend on. */
 static void find_map_divisors(const Start *s, const ImageMap *m, uint8_t *divisors) {
   for (int p = 0; p < s->kernel->image->nparams; p++) {
     bool used = intexpr_uses(&m->extent[0], p);
@@ -249,7 +249,7 @@ static int try_late(Start *s, int i, LateKind kind, const uint8_t *divisors, boo
   return 0;
 }
 
-/* Of variant i, whose maps can't be made for the launch. */
+/* The code of variant i, whose maps can't be made for the launch. */
 static int choose_without_maps(Start *s, int i, bool *taken) {
   uint8_t divisors[IMAGE_MAX_PARAMS];
   int code = 0;
