@@ -18,6 +18,33 @@ static void count_block_defs(const NestBlock *b, uint32_t weight, uint32_t *defs
   }
 }
 
+static bool is_of(const Ref *r, const NestVar *v) { return r->kind == REF_VAR && r->var == v; }
+
+bool nest_sets(const NestStmt *st, const NestVar *v) {
+  for (uint32_t i = 0; i < st->ndsts; i++)
+    if (is_of(&st->dsts[i], v)) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (nest_sets(x, v)) return true;
+  return false;
+}
+
+bool nest_reads(const NestStmt *st, const NestVar *v) {
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    if (is_of(&st->srcs[i], v)) return true;
+  for (uint32_t i = 0; i < st->nmems; i++)
+    if (is_of(&st->mems[i].base, v)) return true;
+  if (is_of(&st->guard, v)) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (nest_reads(x, v)) return true;
+  return false;
+}
+
+bool nest_touches(const NestStmt *st, const NestVar *v) {
+  return nest_sets(st, v) || nest_reads(st, v);
+}
+
 const uint32_t *nest_count_defs(Arena *a, const Nest *n) {
   uint32_t *defs = ARENA_ARRAY(a, uint32_t, n->nvars + 1);
   count_block_defs(n->body, 1, defs);

@@ -15,6 +15,7 @@
  * far as the text tells, and a launch checks that arrays are apart where that matters.  Nor does
  * anything order copies among themselves, and the tiles of two iterations may be in one place. */
 #include "lower/lower.h"
+#include "lower/nest/nest_access.h"
 #include "lower/pipeline/bulk.h"
 #include "lower/target/wgmma_layout.h"
 
@@ -77,15 +78,6 @@ static bool same_place(const NestStmt *a, const NestStmt *st, const NestStmt *b,
   return x->c == y->c && x->n == y->n;
 }
 
-static bool writes(const NestStmt *st, const NestVar *v) {
-  for (uint32_t i = 0; i < st->ndsts; i++)
-    if (st->dsts[i].kind == REF_VAR && st->dsts[i].var == v) return true;
-  for (uint32_t r = 0; r < st->nregions; r++)
-    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (writes(x, v)) return true;
-  return false;
-}
-
 /* How often statements of the block read the variable's tile or access the buffer. */
 static int count_uses(const NestBlock *b, const NestVar *v, const NestBuffer *buf) {
   int n = 0;
@@ -113,7 +105,7 @@ static void find_exchange(const Stores *s, BoxStore *x) {
   NestVar *from = st ? st->srcs[0].var : NULL;
   if (!st || from->dtype != x->value->dtype || !same_place(give, st, take, ld)) return;
   for (const NestStmt *y = give; y != x->nest; y = y->next)
-    if (!y || writes(y, from)) return;
+    if (!y || nest_sets(y, from)) return;
   x->give = give;
   x->take = take;
   x->value = from;

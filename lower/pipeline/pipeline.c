@@ -34,6 +34,7 @@
 #include <string.h>
 
 #include "lower/lower.h"
+#include "lower/nest/nest_access.h"
 #include "lower/passes.h"
 #include "lower/pipeline/pipe.h"
 #include "lower/pipeline/stage_load.h"
@@ -119,21 +120,11 @@ static bool block_writes_global(const NestBlock *b) {
   return false;
 }
 
-/* or something inside it does */
-static bool pipe_writes(const NestStmt *st, const NestVar *v) {
-  for (uint32_t i = 0; i < st->ndsts; i++)
-    if (st->dsts[i].kind == REF_VAR && st->dsts[i].var == v) return true;
-  for (uint32_t r = 0; r < st->nregions; r++)
-    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (pipe_writes(x, v)) return true;
-  return false;
-}
-
 /* The store of a loaded tile that nothing else reads. */
 static bool find_store(const Pipe *p, const NestStmt *load, Pair *pair) {
   NestVar *v = pair->ld->dsts[0].var;
   if (count_reads(p->n->body, v) != 1) return false;
-  for (NestStmt *to = load->next; to && !pipe_writes(to, v); to = to->next) {
+  for (NestStmt *to = load->next; to && !nest_sets(to, v); to = to->next) {
     pair->st = to->code == NEST_NEST ? plain_store(to, v) : NULL;
     pair->store = to;
     if (pair->st) return true;
@@ -467,16 +458,6 @@ static bool is_pair(const Pipe *p, const NestStmt *st) {
   return false;
 }
 
-static bool stmt_touches(const NestStmt *st, const NestVar *v) {
-  if (pipe_writes(st, v)) return true;
-  for (uint32_t i = 0; i < st->nsrcs; i++)
-    if (st->srcs[i].kind == REF_VAR && st->srcs[i].var == v) return true;
-  for (uint32_t r = 0; r < st->nregions; r++)
-    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (stmt_touches(x, v)) return true;
-  return false;
-}
-
 /* How often statements name the buffer. */
 static int count_uses(const NestBlock *b, const NestBuffer *buffer) {
   int n = 0;
@@ -504,7 +485,7 @@ static bool is_lone_dot(const Pipe *p, const NestStmt *dot) {
     if (!pipe_in_ring(p, dot->mems[i].buffer) && !is_made_for(p, dot, dot->mems[i].buffer))
       return false;
   for (const NestStmt *st = p->loop->regions[0]->first; st; st = st->next)
-    if (st->code != NEST_DOT && !is_pair(p, st) && stmt_touches(st, dot->dsts[0].var)) return false;
+    if (st->code != NEST_DOT && !is_pair(p, st) && nest_touches(st, dot->dsts[0].var)) return false;
   return true;
 }
 

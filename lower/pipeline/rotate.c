@@ -20,6 +20,7 @@
  * one it moved half of the softmax behind the wait for the product.  One wait an iteration must be
  * for all products: else ptxas finds that threads touch sums in flight, and lets products run one
  * after another. */
+#include "lower/nest/nest_access.h"
 #include "lower/pipeline/pipe.h"
 #include "lower/schedule/schedule.h"
 #include "lower/target/atoms.h"
@@ -27,29 +28,6 @@
 static bool refers_to(const Ref *r, const NestVar *v) { return r->kind == REF_VAR && r->var == v; }
 
 /* ---- what a statement does, with those inside it ---- */
-
-static bool sets(const NestStmt *st, const NestVar *v) {
-  for (uint32_t i = 0; i < st->ndsts; i++)
-    if (refers_to(&st->dsts[i], v)) return true;
-  for (uint32_t r = 0; r < st->nregions; r++)
-    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (sets(x, v)) return true;
-  return false;
-}
-
-static bool reads(const NestStmt *st, const NestVar *v) {
-  for (uint32_t i = 0; i < st->nsrcs; i++)
-    if (refers_to(&st->srcs[i], v)) return true;
-  for (uint32_t i = 0; i < st->nmems; i++)
-    if (refers_to(&st->mems[i].base, v)) return true;
-  if (refers_to(&st->guard, v)) return true;
-  for (uint32_t r = 0; r < st->nregions; r++)
-    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
-      if (reads(x, v)) return true;
-  return false;
-}
-
-static bool touches(const NestStmt *st, const NestVar *v) { return sets(st, v) || reads(st, v); }
 
 static bool stores_to(const NestStmt *st, const NestBuffer *b) {
   bool writes = nest_flags(st) & NEST_IS_WRITE;
@@ -88,7 +66,7 @@ static bool is_group_dot(const NestStmt *st) {
 static bool is_invariant(const NestStmt *loop, const NestStmt *dot, int which) {
   const NestBuffer *b = dot->mems[which].buffer;
   if (b) return !dot->mems[which].base.kind && !stores_to(loop, b);
-  return dot->srcs[which].kind == REF_VAR && !sets(loop, dot->srcs[which].var);
+  return dot->srcs[which].kind == REF_VAR && !nest_sets(loop, dot->srcs[which].var);
 }
 
 /* From zero, of operands that are in rings or that no iteration changes. */
@@ -130,14 +108,14 @@ static bool is_used_between(Rotation *r, const NestStmt *loop) {
   for (NestStmt *st = loop->regions[0]->first; st; st = st->next) {
     if (st == r->first) between = true;
     if (st == r->second) between = false, after = true;
-    if (!r->place && st != r->first && touches(st, sum)) r->place = st;
-    if (!r->needs && (r->place || sets(st, operand))) r->needs = st;
+    if (!r->place && st != r->first && nest_touches(st, sum)) r->place = st;
+    if (!r->needs && (r->place || nest_sets(st, operand))) r->needs = st;
     if (st == r->first || st == r->second) continue;
-    if (!between && touches(st, scores)) return false;
-    if (r->needs && touches(st, scores)) return false;
-    if (after && (touches(st, sum) || touches(st, operand))) return false;
+    if (!between && nest_touches(st, scores)) return false;
+    if (r->needs && nest_touches(st, scores)) return false;
+    if (after && (nest_touches(st, sum) || nest_touches(st, operand))) return false;
   }
-  return scores != sum && scores != operand && !reads(r->second, scores);
+  return scores != sum && scores != operand && !nest_reads(r->second, scores);
 }
 
 static bool is_read_outside(const NestBlock *b, const NestStmt *loop, const NestVar *v) {
@@ -147,7 +125,7 @@ static bool is_read_outside(const NestBlock *b, const NestStmt *loop, const Nest
       if (is_read_outside(st->regions[r], loop, v)) return true;
     NestStmt alone = *st;
     alone.nregions = 0;
-    if (reads(&alone, v)) return true;
+    if (nest_reads(&alone, v)) return true;
   }
   return false;
 }
@@ -237,7 +215,7 @@ static void open_dot(Pipe *p, NestBuilder *b, NestStmt *dot, NestVar *slot) {
 static bool depends_on(const NestStmt *st, const NestStmt *first) {
   for (const NestStmt *x = first; x != st; x = x->next)
     for (uint32_t i = 0; i < x->ndsts; i++)
-      if (x->dsts[i].kind == REF_VAR && touches(st, x->dsts[i].var)) return true;
+      if (x->dsts[i].kind == REF_VAR && nest_touches(st, x->dsts[i].var)) return true;
   return false;
 }
 
@@ -247,7 +225,7 @@ static void make_operand_first(Rotation *r) {
   const NestVar *sum = r->second->dsts[0].var, *operand = r->second->srcs[0].var;
   for (NestStmt *st = r->place, *next; st != r->second; st = next) {
     next = st->next;
-    if (!sets(st, operand) || touches(st, sum) || depends_on(st, r->place)) continue;
+    if (!nest_sets(st, operand) || nest_touches(st, sum) || depends_on(st, r->place)) continue;
     nest_move_before(st, r->place);
     if (r->needs == r->place) r->needs = st;
   }
