@@ -41,7 +41,10 @@ typedef enum {
   I_UNSIGNED,
   I_QUOTIENT,
   I_REMAINDER,
-  I_REPEAT
+  I_REPEAT,
+  I_BOTH,
+  I_WHOLE,
+  I_GIVEN
 } IntCode;
 
 typedef struct {
@@ -132,7 +135,8 @@ static bool read_function(Reader *r, const char *name, size_t len) {
                {"span", I_SPAN},           {"hull", I_HULL},         {"below", I_BELOW},
                {"atmost", I_ATMOST},       {"above", I_ABOVE},       {"atleast", I_ATLEAST},
                {"signed", I_SIGNED},       {"unsigned", I_UNSIGNED}, {"quotient", I_QUOTIENT},
-               {"remainder", I_REMAINDER}, {"repeat", I_REPEAT}};
+               {"remainder", I_REMAINDER}, {"repeat", I_REPEAT},
+               {"both", I_BOTH},           {"whole", I_WHOLE},       {"given", I_GIVEN}};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
     if (strlen(calls[i].name) != len || memcmp(calls[i].name, name, len)) continue;
     if ((calls[i].op > I_AND && !r->bounds) || !accept(r, "(")) return false;
@@ -397,10 +401,12 @@ static IntRange modulus_of(IntRange x, IntRange y) {
   return y.lo > 0 ? range_of(0, y.hi - (Wide)1) : range_of(y.lo + (Wide)1, 0);
 }
 
-static IntRange in_type(IntRange x, IntRange bits, bool is_signed) {
+/* x, or `otherwise`, or where that is NULL all integers of the type, if some value of x is none. */
+static IntRange in_type(IntRange x, IntRange bits, bool is_signed, const IntRange *otherwise) {
   if (bits.lo < 1 || bits.hi > 63 || bits.lo != bits.hi) return everything;
   Wide hi = ((Wide)1 << (bits.lo - is_signed)) - 1, lo = is_signed ? -hi - 1 : 0;
-  return x.lo >= lo && x.hi <= hi ? x : range_of(lo, hi);
+  if (x.lo >= lo && x.hi <= hi) return x;
+  return otherwise ? *otherwise : range_of(lo, hi);
 }
 
 static IntRange repeated(IntRange x, IntRange n) {
@@ -433,8 +439,11 @@ static IntRange range_apply(IntCode op, IntRange x, IntRange y) {
     case I_ATMOST: return is_everything(y) ? x : clipped(x, INT64_MIN, y.hi);
     case I_ABOVE: return is_everything(y) ? x : clipped(x, y.lo + (Wide)1, INT64_MAX);
     case I_ATLEAST: return is_everything(y) ? x : clipped(x, y.lo, INT64_MAX);
-    case I_SIGNED: return in_type(x, y, true);
-    case I_UNSIGNED: return in_type(x, y, false);
+    case I_SIGNED: return in_type(x, y, true, NULL);
+    case I_UNSIGNED: return in_type(x, y, false, NULL);
+    case I_BOTH: return clipped(x, y.lo, y.hi);
+    case I_WHOLE: return in_type(x, y, true, &everything);
+    case I_GIVEN: return is_everything(y) ? everything : x;
     case I_MIN: return (IntRange){x.lo < y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi};
     case I_MAX: return (IntRange){x.lo > y.lo ? x.lo : y.lo, x.hi > y.hi ? x.hi : y.hi};
     case I_MOD: return modulus_of(x, y);

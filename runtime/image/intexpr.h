@@ -13,6 +13,9 @@
  *   signed, unsigned(e, bits)   e, or all integers of that width if some value of e is none
  *   quotient, remainder(a, b)   C's, towards zero
  *   repeat(e, n)       any sum of 0 to n values of e
+ *   both(a, b)         what a and b have in common
+ *   whole(e, bits)     e, or all integers if some value of e is no signed integer of that width
+ *   given(a, e)        a, or all integers if e is all integers
  *
  * // and % are Python's (towards minus infinity).  All is done in 64 bits; a result that does not
  * fit, or a division by zero, is an error.  The compiled form is postfix code. */

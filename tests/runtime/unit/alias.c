@@ -44,6 +44,48 @@ static const char source[] =
     "        p += B\n"
     "    tl.store(o - 3, 1)\n"
     "@triton.jit\n"
+    "def square(x, o, n, B: tl.constexpr):\n"
+    "    i = tl.arange(0, B)\n"
+    "    v = tl.load(x + i[:, None] * 16 + i[None, :], mask=(i < n)[:, None])\n"
+    "    tl.store(o + i[:, None] * 16 + i[None, :], v, mask=i[None, :] < n)\n"
+    "@triton.jit\n"
+    "def rows(x, o, n, B: tl.constexpr):\n" /* a product's operand: rows to n, blocks to B */
+    "    i = tl.arange(0, B)\n"
+    "    p = x + i[:, None] * n + i[None, :]\n"
+    "    for k in range(0, tl.cdiv(n, B)):\n"
+    "        for j in range(0, n, B):\n"
+    "            m = (i[:, None] < n - k * B) & (i[None, :] < n - j)\n"
+    "            v = tl.load(p + j, mask=m, other=0)\n"
+    "            at = (k * B + i[:, None]).to(tl.int64) * n + j + i[None, :]\n"
+    "            tl.store(o + at, v, mask=m)\n"
+    "        p += B * n\n"
+    "@triton.jit\n"
+    "def parts(x, o, n, B: tl.constexpr):\n" /* each program takes some blocks */
+    "    i = tl.arange(0, B)\n"
+    "    p, q = x + tl.program_id(0) * B, o + tl.program_id(0) * B + i\n"
+    "    for k in range(tl.program_id(0) * B, n, B * 3):\n"
+    "        tl.store(q, tl.load(p + i, mask=i < n - k), mask=k + i < n)\n"
+    "        p += B * 3\n"
+    "        q += B * 3\n"
+    "@triton.jit\n"
+    "def rest(x, o, n, B: tl.constexpr):\n"
+    "    i, start = tl.arange(0, B), tl.program_id(0) * B\n"
+    "    x += start\n"
+    "    tl.store(o + start + i + 3, tl.load(x + i, mask=i < n - start))\n"
+    "@triton.jit\n"
+    "def back(x, o, n, B: tl.constexpr):\n" /* from the end */
+    "    i = tl.arange(0, B)\n"
+    "    for k in range(0, n, B):\n"
+    "        at = n - 1 - k\n"
+    "        tl.store(o + at - i, tl.load(x + (n - 1) - k - i, mask=i <= at), mask=at - i >= 0)\n"
+    "@triton.jit\n"
+    "def longer(x, o, n, B: tl.constexpr):\n" /* the pointer moves further than the mask says */
+    "    i = tl.arange(0, B)\n"
+    "    p = x + i\n"
+    "    for k in range(0, n, B):\n"
+    "        tl.store(o + k + i, tl.load(p, mask=i < n - k), mask=i < n - k)\n"
+    "        p += 2 * B\n"
+    "@triton.jit\n"
     "def down(x, o, n, B: tl.constexpr):\n"
     "    for k in range(n, 0, -1):\n"
     "        tl.store(o + k, tl.load(x + k * 3))\n"
@@ -76,7 +118,17 @@ static const Case cases[] = {
     {"masked", "n=5,B=256", 1, 0, 19, 0, 23},
     {"whole", "n=5,B=8", 3, 0, 31, 0, 95},
     {"branch", "n=2,B=8", 5, 0, 63, 0, 4 * 108 - 1},
-    {"loop", "n=70,B=32", 1, 0, 4 * 96 - 1, -12, 4 * 70 - 1},
+    {"loop", "n=70,B=32", 1, 0, 4 * 70 - 1, -12, 4 * 70 - 1},
+    {"loop", "n=0,B=32", 1, 1, 0, -12, -9},
+    {"square", "n=2,B=16", 1, 0, 4 * (16 + 15 + 1) - 1, 0, 4 * (15 * 16 + 2) - 1},
+    {"rows", "n=70,B=32", 1, 0, 4 * 70 * 70 - 1, 0, 4 * 70 * 70 - 1},
+    {"rows", "n=40000,B=32", 1, 0, 4LL * 40000 * 40000 - 1, 0, 4LL * 40000 * 40000 - 1},
+    {"rows", "n=80000000,B=32", 1, -21474836480000000, 21474836790000123, 0,
+     4LL * 80000000 * 80000000 - 1}, /* a number of rows wraps */
+    {"parts", "n=70,B=16", 3, 0, 4 * 70 - 1, 0, 4 * 70 - 1},
+    {"rest", "n=70,B=16", 9, 0, 4 * 70 - 1, 4 * 3, 4 * (9 * 16 + 3) - 1},
+    {"back", "n=70,B=32", 1, 0, 4 * 70 - 1, 0, 4 * 70 - 1},
+    {"longer", "n=70,B=32", 1, 0, 4 * 160 - 1, 0, 4 * 70 - 1},
     {"down", "n=9,B=1", 1, 12, 111, 4, 39},
     {"wrapped", "n=7,B=16", 1, 0, 4 * (15 * 7 * 65536 + 1) - 1, 0, 63},
     {"wrapped", "n=70000,B=16", 1, 4 * (-2147483647LL - 1), 4 * 2147483648LL - 1, 0, 63},
@@ -184,6 +236,44 @@ static void test_launches(void) {
   nereid_device_close(d);
 }
 
+enum { ROWS = 20, SIZE = ROWS * ROWS };
+
+/* `rows` from the second part of four to what is `gap` elements after it. */
+static void copy_rows(nereid_device *d, nereid_kernel *k, int32_t *memory, int gap) {
+  nereid_launch *l;
+  const uint32_t grid[3] = {1, 1, 1};
+  int32_t numbers[4 * SIZE], out[SIZE], *x = memory + SIZE, *o = x + SIZE + gap;
+  bool apart = gap >= 0 || gap == -2 * SIZE;
+  for (int i = 0; i < 4 * SIZE; i++) numbers[i] = i * 7 % 1001;
+  bool ran = !nereid_launch_new(&l, k, grid) && !nereid_launch_set_pointer(l, 0, x) &&
+             !nereid_launch_set_pointer(l, 1, o) && !nereid_launch_set_int(l, 2, ROWS) &&
+             !nereid_copy_in(d, memory, numbers, sizeof numbers, NULL) &&
+             !nereid_launch_run(l, NULL) && !nereid_copy_out(d, out, o, sizeof out, NULL) &&
+             !nereid_device_sync(d);
+  if (!ran) printf("%s\n", nereid_error_message());
+  check(ran, "the launch");
+  check((l->start.chosen == &k->loaded[0]) == apart, "ordered code where arrays overlap");
+  check(!apart || !memcmp(out, numbers + SIZE, sizeof out), "the copy");
+  nereid_launch_free(l);
+}
+
+/* A product's operand beside another array: rows to the last block's end would meet that. */
+static void test_neighbours(void) {
+  static const int gaps[] = {0, 1, -1, -SIZE + 1, -2 * SIZE, -2 * SIZE + 1};
+  void *memory;
+  nereid_image *image = compile("rows", "16", NEREID_THREAD, NEREID_ALIAS_GUARDED);
+  nereid_device *d;
+  nereid_kernel *k;
+  check(image && !nereid_device_open(&d, "nest") && !nereid_kernel_load(&k, d, image), "rows");
+  check(image->variants[0]->nnoalias == 1, "a check of the arrays");
+  check(!nereid_alloc(&memory, d, 4 * SIZE * sizeof(int32_t)), "one allocation");
+  for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) copy_rows(d, k, memory, gaps[i]);
+  nereid_free(d, memory);
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+}
+
 static void test_modes(void) {
   nereid_image *ordered = compile("masked", "256", NEREID_PTX, NEREID_ALIAS_ORDERED);
   nereid_image *disjoint = compile("masked", "256", NEREID_PTX, NEREID_ALIAS_DISJOINT);
@@ -202,6 +292,7 @@ static void test_modes(void) {
 int main(void) {
   test_bounds();
   test_launches();
+  test_neighbours();
   test_modes();
   return report();
 }
