@@ -13,6 +13,14 @@
  *     fence mma ; wgmma from zero, then on ; mma.commit ; mma.wait
  *     accumulators += sum
  *   }
+ *
+ * A first operand whose layout no descriptor knows is read from shared memory to registers, some
+ * steps of K at a time, while the steps before multiply:
+ *
+ *   for some steps of K, in two sets of registers in turn {
+ *     mma.wait until one group is open ; fragments of these steps
+ *     fence mma ; wgmma for 64 rows each and these steps ; mma.commit
+ *   }
  */
 #include "lower/bind/bind.h"
 #include "lower/schedule/schedule.h"
@@ -27,6 +35,8 @@ typedef struct {
   int acc_regs;         /* of its result, a lane */
   NestIndex *im, *in;   /* rows, columns */
   Mem mems[2];
+  NestVar *a;           /* fragments of steps of K from `first` on, so many, if any are there */
+  int first, steps;
 } GroupDot;
 
 static NestIndex *new_group_index(Bind *s, const char *name, int extent) {
@@ -57,6 +67,8 @@ static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
   g.columns = nest_attr(st, NA_max_imprecise) ? columns_at_a_time(s, &g, columns) : columns;
   g.reps_n = columns / g.columns;
   g.acc_regs = atom_registers(atom, 2) * (g.columns / atom->n);
+  g.a = st->mems[0].buffer ? NULL : st->srcs[0].var;
+  g.steps = g.reps_k;
   g.im = new_group_index(s, "m", g.reps_m);
   g.in = new_group_index(s, "n", g.reps_n);
   return g;
@@ -90,9 +102,9 @@ static Mem operand_mem(Bind *s, const GroupDot *g, int which) {
 /* A's fragment of these rows and this step of K, as schedule_fragment lays them out. */
 static Ref group_fragment(const GroupDot *g, int step) {
   int64_t regs = atom_registers(g->atom, 0);
-  Affine sub = affine_const(regs * step);
-  bind_add_index(&sub, g->im, regs * g->reps_k);
-  return ref_sub(g->st->srcs[0].var, sub);
+  Affine sub = affine_const(regs * (step - g->first));
+  bind_add_index(&sub, g->im, regs * g->steps);
+  return ref_sub(g->a, sub);
 }
 
 /* Adds a step of K to a sum, or begins it. */
@@ -121,9 +133,13 @@ static void emit_fence(Bind *s) {
   nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "mma");
 }
 
+static void wait_for_products(Bind *s, int64_t groups) {
+  nest_set_int(s->nest, nest_stmt(&s->b, NEST_MMA_WAIT, 0, 0), NA_groups, groups);
+}
+
 static void emit_wait(Bind *s, int64_t groups) {
   nest_stmt(&s->b, NEST_MMA_COMMIT, 0, 0);
-  nest_set_int(s->nest, nest_stmt(&s->b, NEST_MMA_WAIT, 0, 0), NA_groups, groups);
+  wait_for_products(s, groups);
 }
 
 /* The accumulators of the unrolled rows and columns. */
@@ -181,9 +197,131 @@ static void emit_promoted(Bind *s, const GroupDot *g, int first, int count, Nest
   s->b = outer;
 }
 
+/* ---- a first operand that threads read ---- */
+
+/* Loads of fragments: the base depends on indices of dims. */
+typedef struct {
+  Ref base;
+  Affine bytes, sub;
+  DimMask dims; /* but for rows and steps */
+  NestIndex *ik;
+} FragmentLoad;
+
+static bool is_read_by_threads(const NestStmt *st) {
+  WgmmaForm form;
+  if (!st->mems[0].buffer) return false;
+  WgmmaOperand x = wgmma_operand(st, 0);
+  return wgmma_takes_any_axis((DType)x.tile.dtype, 0) && !wgmma_form(&x, 0, &form);
+}
+
+static void push_digit(Bind *s, Form *f, Dim d, int64_t bytes) {
+  if (d.extent == 1) return;
+  if (s->ndims == MAX_DIMS) bind_refuse(s, bind_too_many_digits);
+  f->g[0].coef[s->ndims] = bytes;
+  s->dims[s->ndims++] = d;
+}
+
+/* A warp has 16 of each 64 rows: its bits are apart, since they may be in two panels. */
+static void push_warps(Bind *s, Form *f, const GroupDot *g, const WgmmaOperand *x) {
+  int rows = g->atom->m / g->atom->warps;
+  for (int w = 1; w < g->atom->warps; w *= 2)
+    push_digit(s, f, (Dim){0, 0, 2, HW_WARP, w, NULL}, wgmma_step(x, 0, (int64_t)w * rows));
+  push_digit(s, f, (Dim){0, 0, g->wm, HW_WARP, g->atom->warps, NULL},
+             wgmma_step(x, 0, g->atom->m));
+}
+
+/* The address of a thread's elements of the operand, and the registers that they go to. */
+static FragmentLoad fragment_load(Bind *s, const GroupDot *g, int steps) {
+  const Mem *m = &g->st->mems[0];
+  WgmmaOperand x = wgmma_operand(g->st, 0);
+  Layout one = atom_layout(g->atom, 0);
+  int64_t regs = atom_registers(g->atom, 0);
+  FragmentLoad load = {.sub = affine_const(0), .ik = new_group_index(s, "k", steps)};
+  Form f = form_const(0);
+  s->ndims = 0;
+  s->stmt = NULL;
+  s->id++;
+  for (int i = 0; i < one.ndigits; i++) {
+    const Digit *d = &one.d[i];
+    NestIndex *index = d->hw == HW_REG ? nest_index(s->nest, "r", d->extent) : NULL;
+    if (index) load.dims |= (DimMask)1 << s->ndims;
+    bind_add_index(&load.sub, index, d->stride);
+    push_digit(s, &f, (Dim){0, 0, d->extent, (HwDim)d->hw, d->stride, index},
+               wgmma_step(&x, d->axis, layout_weight(&one, i)));
+  }
+  push_warps(s, &f, g, &x);
+  push_digit(s, &f, (Dim){0, 0, g->reps_m, HW_REG, 1, g->im},
+             wgmma_step(&x, 0, (int64_t)g->atom->m * g->wm));
+  push_digit(s, &f, (Dim){0, 0, steps, HW_REG, 1, load.ik}, wgmma_step(&x, 1, g->atom->k));
+  bind_add_index(&load.sub, g->im, regs * steps);
+  bind_add_index(&load.sub, load.ik, regs);
+  if (m->base.kind) {
+    Form slot = form_var(m->base.var);
+    if (!form_add(&f, &slot, 1)) bind_refuse(s, "an address has too many terms");
+  }
+  DimMask mask;
+  load.base = bind_swizzle(s, &f, &m->buffer->layout, &load.bytes, &mask);
+  affine_add(&load.bytes, &m->bytes);
+  return load;
+}
+
+/* The fragments of steps of K from g->first on, to g->a. */
+static void emit_fragments(Bind *s, const GroupDot *g, const FragmentLoad *load) {
+  WgmmaOperand x = wgmma_operand(g->st, 0);
+  Affine bytes = load->bytes, further = affine_const(wgmma_offset(&x, 0, g->first * g->atom->k));
+  affine_add(&bytes, &further);
+  NestBuilder outer = s->b;
+  bind_unroll(s, g->im);
+  bind_unroll(s, load->ik);
+  bind_open(s, load->dims);
+  bind_ld_shared(s, ref_sub(g->a, load->sub), g->atom->a, g->st->mems[0].buffer, load->base, bytes,
+                 1);
+  s->b = outer;
+}
+
+/* How many steps of K at a time: an even number of such parts, where that is possible, so that a
+ * dot that still runs in the next iteration has not the registers that are loaded first there. */
+static int steps_at_a_time(const GroupDot *g) {
+  enum { FEW = 2 };
+  int n = g->reps_k % (2 * FEW) == 0 ? FEW : g->reps_k % 2 == 0 ? g->reps_k / 2 : g->reps_k;
+  return n;
+}
+
+static void emit_by_threads(Bind *s, GroupDot *g) {
+  int steps = steps_at_a_time(g), parts = g->reps_k / steps;
+  int sets = parts > 1 ? 2 : 1;
+  bool begins = g->st->srcs[2].kind == REF_NONE, runs_on = nest_int(g->st, NA_groups, 0) > 0;
+  NestVar *set[2];
+  int64_t count = (int64_t)atom_registers(g->atom, 0) * steps * g->reps_m;
+  for (int i = 0; i < sets; i++)
+    set[i] = bind_var(s, "fa", g->atom->a, DT_NONE, (uint32_t)count, false);
+  FragmentLoad load = fragment_load(s, g, steps);
+  g->steps = steps;
+  for (int part = 0; part < parts; part++) {
+    g->first = part * steps;
+    g->a = set[part % sets];
+    if (runs_on || part >= sets) wait_for_products(s, sets - 1);
+    emit_fragments(s, g, &load);
+    emit_fence(s);
+    NestBuilder outer = s->b;
+    bind_unroll(s, g->im);
+    Ref sum = ref_sub(g->st->dsts[0].var, accumulator(g));
+    for (int k = g->first; k < g->first + steps; k++) emit_step(s, g, k, sum, begins && !k);
+    s->b = outer;
+    bool waited_for = runs_on || part + sets < parts || part + 1 == parts;
+    if (waited_for) nest_stmt(&s->b, NEST_MMA_COMMIT, 0, 0);
+  }
+  if (!nest_attr(g->st, NA_open) && !runs_on) wait_for_products(s, 0);
+}
+
 void bind_group_dot(Bind *s, const NestStmt *st, const Atom *atom) {
   GroupDot g = plan_group(s, st, atom);
-  for (int i = 0; i < 2; i++) g.mems[i] = operand_mem(s, &g, i);
+  bool by_threads = is_read_by_threads(st);
+  for (int i = by_threads; i < 2; i++) g.mems[i] = operand_mem(s, &g, i);
+  if (by_threads) {
+    emit_by_threads(s, &g);
+    return;
+  }
   if (!nest_attr(st, NA_max_imprecise)) {
     emit_in_place(s, &g);
     return;

@@ -276,6 +276,16 @@ static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, 
          !layout_has_padding(want, k);
 }
 
+/* The axis of a warpgroup's operand that must be contiguous in shared memory; -1: any may be.  What
+ * is loaded is copied as memory has it where that can be read. */
+static int needed_axis(const TileValue *x, int which) {
+  const TileValue *v = x;
+  while (v->def && v->def->code == TILE_TRANS) v = v->def->args[0];
+  bool loaded = v->def && (v->def->code == TILE_LOAD || v->def->code == TILE_VIEW_LOAD);
+  DType t = (DType)x->type.dtype;
+  return loaded && wgmma_takes_any_axis(t, which) ? -1 : wgmma_fast_axis(t, which);
+}
+
 static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const Layout *acc,
                            int which) {
   int wm = 1, wn = 1;
@@ -294,7 +304,7 @@ static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const
     return in;
   }
   OperandForm form = group ? OPERAND_PANELS : OPERAND_ROWS;
-  int fast = group ? wgmma_fast_axis((DType)x->type.dtype, which) : -1;
+  int fast = group ? needed_axis(x, which) : -1;
   in.buffer = stage_operand(s, x, &room, form, fast, &in.turned);
   if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return in;
   in.var = fragment_from(s, in.buffer, &x->type, &want);

@@ -137,7 +137,8 @@ void plan_anchor_dot(Plan *p, const TileOp *op) {
     plan_split_warps(p, c.atom, t, warps, &wm, &wn);
     c.layout = schedule_fragment(c.atom, 2, t, wm, wn, warps);
     c.weight = 1;
-    for (int i = 0; i < 2 && c.atom->warps > 1 && c.atom->tf32; i++) anchor_across(p, op, i);
+    for (int i = 0; i < 2 && c.atom->warps > 1 && c.atom->tf32; i++)
+      if (!wgmma_takes_any_axis(c.atom->a, i)) anchor_across(p, op, i);
   } else {
     c.layout = fma_layout(p, t);
   }

@@ -26,6 +26,11 @@ Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
 
 int wgmma_fast_axis(DType t, int which) { return dtype_bytes(t) == 2 ? -1 : which ? 0 : 1; }
 
+bool wgmma_takes_any_axis(DType t, int which) {
+  enum { WORD = 4 };
+  return wgmma_fast_axis(t, which) < 0 || (!which && dtype_bytes(t) == WORD);
+}
+
 bool wgmma_fits(const Type *tile, int which) {
   int64_t size = dtype_bytes((DType)tile->dtype);
   int fast = wgmma_fast_axis((DType)tile->dtype, which);

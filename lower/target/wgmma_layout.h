@@ -6,7 +6,8 @@
  *
  *   [128 = 128@byte:128, 128 = 2@byte:16384 64@byte:2] xor 3,4,3
  *
- * Of 16-bit elements any axis may be contiguous, of others only K.
+ * Of 16-bit elements any axis may be contiguous, of others only K; a first operand of 32-bit
+ * elements that is contiguous along M is read by threads, which hand its fragments over.
  *
  * PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout" and "Matrix Descriptor
  * Format". */
@@ -18,8 +19,13 @@
 /* The layout of a rank 2 tile whose axis `fast` is contiguous, and its bytes. */
 Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes);
 
-/* The axis of operand `which` (0 A [M, K], 1 B [K, N]) that must be contiguous; -1: any may be. */
+/* The axis of operand `which` (0 A [M, K], 1 B [K, N]) that must be contiguous for a descriptor;
+ * -1: any may be. */
 int wgmma_fast_axis(DType t, int which);
+
+/* Operand `which` may be contiguous along any axis: a descriptor knows that, or else its fragments
+ * are loaded to registers, from which the instruction takes its first operand. */
+bool wgmma_takes_any_axis(DType t, int which);
 
 /* Has the tile of operand `which` such a layout?  Its axes are whole groups of 8 rows and whole
  * rows of 32 bytes or more. */

@@ -57,6 +57,12 @@ def rounded(x):
       tile=(64, 64, 32))
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, shape=(1, 100, 70, 90),
       tile=(64, 48, 32), options=("--num-warps", "8"))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", shape=(1, 100, 72, 92), tile=(64, 64, 32))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", shape=(1, 64, 256, 160), tile=(32, 128, 32),
+      options=("--num-warps", "8"))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", shape=(2, 40, 70, 90), tile=(16, 64, 8))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, trans_b=True,
+      shape=(1, 128, 64, 144), tile=(128, 64, 48))
 @case(FILE, tol=1e-3, shape=(1, 64, 200, 100), tile=(64, 96, 48))
 @case(FILE, tol=1e-2, dtype="bf16", trans_a=True, trans_b=True, shape=(1, 192, 80, 100),
       tile=(192, 80, 96), options=("--num-stages", "2"))

@@ -111,6 +111,9 @@ CASES = dict([
     ("matmul group tf32", (EXAMPLES / "matmul.py", 1,
                            "BLOCK_M=64 BLOCK_N=32 BLOCK_K=16 GROUP_M=1".split(),
                            {**matmul("f32", 64, 32, 96), "stride_bk": 1, "stride_bn": 96})),
+    ("matmul turned tf32", (EXAMPLES / "matmul.py", 1,
+                            "BLOCK_M=64 BLOCK_N=64 BLOCK_K=16 GROUP_M=1".split(),
+                            matmul("f32", 64, 64, 208))), # the last turn is in slot 0
     example("attention", 3, "HEAD_DIM=16 BLOCK_M=32 BLOCK_N=16 CAUSAL=True",
             **attention("f16", 88, 16)),
     ("attention full", (EXAMPLES / "attention.py", 1,
