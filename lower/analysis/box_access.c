@@ -36,8 +36,12 @@ static bool same_factors(const Product *a, const Product *b) {
   return !memcmp(a->factors, b->factors, sizeof a->factors);
 }
 
+static bool same_digit(const AxisDigit *a, const AxisDigit *b) {
+  return a->axis == b->axis && a->unit == b->unit && a->extent == b->extent;
+}
+
 static bool same_symbol(const Product *a, const Product *b) {
-  return a->kind == b->kind && a->axis == b->axis && a->var == b->var;
+  return a->kind == b->kind && same_digit(&a->digit, &b->digit) && a->var == b->var;
 }
 
 static bool add_product(Sum *s, Product p) {
@@ -93,9 +97,18 @@ static bool multiply_sums(Sum *out, const Sum *a, const Sum *b) {
   return true;
 }
 
-static bool equal_sums(const Sum *a, const Sum *b) {
-  Sum rest = *a;
-  return add_sum(&rest, b, -1) && !rest.n;
+static bool is_number(const Sum *s) {
+  for (int i = 0; i < s->n; i++)
+    if (s->t[i].kind || s->t[i].factors[0]) return false;
+  return true;
+}
+
+/* Is b more than a by a constant? */
+static bool is_shifted(const Sum *a, const Sum *b, int64_t *by) {
+  Sum rest = *b;
+  if (!add_sum(&rest, a, -1) || !is_number(&rest)) return false;
+  *by = rest.n ? rest.t[0].coef : 0;
+  return true;
 }
 
 static bool has_symbol(const Sum *s, SymbolKind kind) {
@@ -120,6 +133,29 @@ static bool expand_operands(Expand *x, const NestStmt *st, Sum *a, Sum *b) {
   return expand(x, &st->srcs[0], a) && expand(x, &st->srcs[1], b);
 }
 
+/* A quotient or remainder of an index by a constant that divides its digit. */
+static bool cut_digit(TileCode op, const Sum *a, const Sum *b, Sum *out) {
+  const Product *by = b->t;
+  bool single = a->n == 1 && a->t[0].kind == SYMBOL_AXIS && a->t[0].coef == 1 &&
+                !a->t[0].factors[0];
+  if (!single || b->n != 1 || by->kind || by->factors[0] || by->coef <= 0) return false;
+  *out = *a;
+  AxisDigit *d = &out->t[0].digit;
+  if (by->coef >= d->extent) {
+    if (op == TILE_DIV) *out = (Sum){0};
+    return true;
+  }
+  if (d->extent % by->coef) return false;
+  if (op == TILE_DIV) {
+    d->unit *= (int32_t)by->coef;
+    d->extent /= (int32_t)by->coef;
+  } else {
+    d->extent = (int32_t)by->coef;
+  }
+  if (d->extent == 1) *out = (Sum){0};
+  return true;
+}
+
 /* Integers are taken as if they didn't wrap: an element that is reached by a sum that wraps is no
  * element of the array. */
 static bool expand_op(Expand *x, const NestStmt *st, Sum *out) {
@@ -135,6 +171,8 @@ static bool expand_op(Expand *x, const NestStmt *st, Sum *out) {
       if (!expand_operands(x, st, &a, &b) || !multiply_sums(out, &a, &b)) return false;
       for (int i = 0; i < out->n; i++) out->t[i].wide |= st->type == DT_I64;
       return true;
+    case TILE_DIV:
+    case TILE_REM: return expand_operands(x, st, &a, &b) && cut_digit(st->op, &a, &b, out);
     case TILE_CAST:
       return is_signed_integer(st->to) && dtype_bits(st->to) >= dtype_bits(st->type) &&
              expand(x, &st->srcs[0], out);
@@ -202,10 +240,33 @@ static bool expand_affine(const Expand *x, const Affine *a, Sum *out) {
   for (int i = 0; i < a->n; i++) {
     int axis = 0;
     while (axis < 2 && x->nest->axes[axis] != a->t[i].index) axis++;
-    Product p = {.coef = a->t[i].coef, .kind = SYMBOL_AXIS, .axis = axis};
-    if (axis == 2 || !add_product(out, p)) return false;
+    if (axis == 2) return false;
+    AxisDigit whole = {axis, 1, x->nest->axes[axis]->extent};
+    Product p = {.coef = a->t[i].coef, .kind = SYMBOL_AXIS, .digit = whole};
+    if (!add_product(out, p)) return false;
   }
   return true;
+}
+
+static bool same_operand(const Expand *x, const Ref *a, const Ref *b) {
+  if (a->kind == REF_AFFINE) return b->kind == REF_AFFINE && affine_eq(&a->sub, &b->sub);
+  bool same = a->kind == REF_VAR && b->kind == REF_VAR && a->var == b->var;
+  return same && (a->var->is_param || x->d->count[a->var->id] == 1);
+}
+
+/* A quotient or remainder that is computed before in the same block; v if there is none. */
+static NestVar *same_value(const Expand *x, NestVar *v) {
+  const NestStmt *st = x->d->count[v->id] == 1 ? x->d->first[v->id] : NULL;
+  if (!st || st->code != NEST_OP || (st->op != TILE_DIV && st->op != TILE_REM)) return v;
+  for (const NestStmt *by = st->prev; by; by = by->prev) {
+    arena_work(x->d->arena, 1);
+    bool same = by->code == NEST_OP && by->op == st->op && by->type == st->type &&
+                x->d->count[by->dsts[0].var->id] == 1 && by->dsts[0].var->uniform;
+    if (same && same_operand(x, &by->srcs[0], &st->srcs[0]) &&
+        same_operand(x, &by->srcs[1], &st->srcs[1]))
+      v = by->dsts[0].var;
+  }
+  return v;
 }
 
 static bool expand(Expand *x, const Ref *r, Sum *out) {
@@ -220,7 +281,8 @@ static bool expand(Expand *x, const Ref *r, Sum *out) {
   x->depth++;
   if (done) done = expand_var(x, v, out);
   x->depth--;
-  if (!done) *out = (Sum){1, {{.coef = 1, .kind = SYMBOL_VAR, .var = v}}};
+  if (!done && v->uniform)
+    *out = (Sum){1, {{.coef = 1, .kind = SYMBOL_VAR, .var = same_value(x, v)}}};
   return done || v->uniform;
 }
 
@@ -247,26 +309,52 @@ static NestVar *expand_pointer(Expand *x, const Ref *r, unsigned size, Sum *out)
 
 /* ---- bounds ---- */
 
-/* The bounds of an axis in the mask: elements from `at` on, of which there are `extent`. */
+enum { NO_AXIS = -1 };
+
+/* The bounds in the mask of a digit, or of a number that all elements have (NO_AXIS): elements from
+ * `at` on, of which there are `extent`. */
 typedef struct {
+  AxisDigit digit;
   bool upper, lower;
   Sum at, from; /* of upper, of lower: at + i < extent, from + i >= 0 */
   LaunchValue extent;
 } AxisBound;
 
-/* The axis that a difference is about, which it has once; -1: none. */
-static int take_axis(Sum *s) {
+enum { MOST_BOUNDS = MAX_MAP_RANK };
+
+typedef struct {
+  AxisBound b[MOST_BOUNDS];
+  int n;
+} Bounds;
+
+/* The bounds of the digit, or of the number `at`; NULL: there are too many. */
+static AxisBound *bound_of(Bounds *x, const AxisDigit *digit, const Sum *at) {
+  for (int i = 0; i < x->n; i++) {
+    const AxisBound *b = &x->b[i];
+    if (!same_digit(&b->digit, digit)) continue;
+    int64_t by;
+    if (digit->axis != NO_AXIS || is_shifted(b->upper ? &b->at : &b->from, at, &by))
+      return &x->b[i];
+  }
+  if (x->n == MOST_BOUNDS) return NULL;
+  x->b[x->n] = (AxisBound){.digit = *digit};
+  return &x->b[x->n++];
+}
+
+/* Takes the digit that a difference is about, which it has once, or NO_AXIS; false: others. */
+static bool take_digit(Sum *s, AxisDigit *digit) {
   int found = -1;
+  *digit = (AxisDigit){.axis = NO_AXIS};
   for (int i = 0; i < s->n; i++) {
     if (s->t[i].kind != SYMBOL_AXIS) continue;
     bool plain = found < 0 && s->t[i].coef == 1 && !s->t[i].factors[0];
-    if (!plain) return -1;
+    if (!plain) return false;
     found = i;
   }
-  if (found < 0) return -1;
-  int axis = s->t[found].axis;
+  if (found < 0) return true;
+  *digit = s->t[found].digit;
   s->t[found] = s->t[--s->n];
-  return axis;
+  return true;
 }
 
 /* i + s < 0: the extent is a parameter that is subtracted, or else the constant; the rest is the
@@ -285,37 +373,65 @@ static bool split_bound(const Sum *s, AxisBound *b) {
   return b->extent.scale != 0;
 }
 
-/* a < b (strict) or a <= b */
-static bool add_comparison(Expand *x, AxisBound *bounds, const Ref *a, const Ref *b, bool strict) {
-  Sum less, more;
-  AxisBound found = {0};
-  if (!expand(x, a, &less) || !expand(x, b, &more)) return false;
-  if (has_symbol(&more, SYMBOL_AXIS)) { /* a <= i + x: i + x - a >= 0 */
-    if (!add_sum(&more, &less, -1) || (strict && !add_product(&more, (Product){.coef = -1})))
-      return false;
-    int axis = take_axis(&more);
-    if (axis < 0 || bounds[axis].lower) return false;
-    bounds[axis].lower = true;
-    bounds[axis].from = more;
-    return true;
-  }
-  if (!add_sum(&less, &more, -1) || (!strict && !add_product(&less, (Product){.coef = -1})))
+/* a <= i + x: i + x - a >= 0 */
+static bool add_lower(Bounds *bounds, const Sum *less, Sum *more, bool strict) {
+  if (!add_sum(more, less, -1) || (strict && !add_product(more, (Product){.coef = -1})))
     return false;
-  int axis = take_axis(&less);
-  if (axis < 0 || bounds[axis].upper || !split_bound(&less, &found)) return false;
-  bounds[axis].upper = true;
-  bounds[axis].at = found.at;
-  bounds[axis].extent = found.extent;
+  AxisDigit digit;
+  AxisBound *b = take_digit(more, &digit) ? bound_of(bounds, &digit, more) : NULL;
+  if (!b || b->lower) return false;
+  b->lower = true;
+  b->from = *more;
   return true;
 }
 
-static bool add_bounds(Expand *x, AxisBound *bounds, const Ref *guard) {
+/* i + x < b: i + x - b < 0 */
+static bool add_upper(Bounds *bounds, Sum *less, const Sum *more, bool strict) {
+  AxisBound found = {0};
+  if (!add_sum(less, more, -1) || (!strict && !add_product(less, (Product){.coef = -1})))
+    return false;
+  AxisDigit digit;
+  if (!take_digit(less, &digit) || !split_bound(less, &found)) return false;
+  AxisBound *b = bound_of(bounds, &digit, &found.at);
+  if (!b || b->upper) return false;
+  b->upper = true;
+  b->at = found.at;
+  b->extent = found.extent;
+  return true;
+}
+
+/* a < b (strict) or a <= b */
+static bool add_comparison(Expand *x, Bounds *bounds, const Ref *a, const Ref *b, bool strict) {
+  Sum less, more;
+  if (!expand(x, a, &less) || !expand(x, b, &more)) return false;
+  bool scalars = !has_symbol(&less, SYMBOL_AXIS) && is_number(&less);
+  if (has_symbol(&more, SYMBOL_AXIS) || scalars) return add_lower(bounds, &less, &more, strict);
+  return add_upper(bounds, &less, &more, strict);
+}
+
+/* The signed number that an unsigned comparison with a constant is about: negative ones are too
+ * large. */
+static const Ref *signed_number(const Expand *x, const NestStmt *st) {
+  const Ref *r = &st->srcs[0], *limit = &st->srcs[1];
+  bool constant = limit->kind == REF_AFFINE && !limit->sub.n && limit->sub.c > 0;
+  if (st->op != TILE_LT || st->type != DT_U32 || !constant || r->kind != REF_VAR) return NULL;
+  const NestStmt *cast = x->d->count[r->var->id] == 1 ? x->d->first[r->var->id] : NULL;
+  bool same = cast && cast->code == NEST_OP && cast->op == TILE_CAST && cast->type == DT_I32;
+  return same && limit->sub.c <= INT32_MAX ? &cast->srcs[0] : NULL;
+}
+
+static bool add_bounds(Expand *x, Bounds *bounds, const Ref *guard) {
   if (!guard->kind) return true;
   if (guard->kind != REF_VAR || x->d->count[guard->var->id] != 1) return false;
   const NestStmt *st = x->d->first[guard->var->id];
   if (st->code != NEST_OP) return false;
+  if (st->op == TILE_HINT) return add_bounds(x, bounds, &st->srcs[0]);
   if (st->op == TILE_AND)
     return add_bounds(x, bounds, &st->srcs[0]) && add_bounds(x, bounds, &st->srcs[1]);
+  const Ref *number = signed_number(x, st), zero = ref_int(0);
+  if (number)
+    return add_comparison(x, bounds, &zero, number, false) &&
+           add_comparison(x, bounds, number, &st->srcs[1], true);
   if (!is_signed_integer(st->type)) return false;
   const Ref *a = &st->srcs[0], *b = &st->srcs[1];
   switch (st->op) {
@@ -331,49 +447,126 @@ static bool add_bounds(Expand *x, AxisBound *bounds, const Ref *guard) {
 
 typedef struct {
   BoxAccess *box;
-  AxisBound bounds[2];
+  Bounds bounds;
+  AxisDigit digit[MAX_MAP_RANK]; /* of the tile, those axes of the map that have one */
   Product stride[MAX_MAP_RANK]; /* of each axis of the map, in elements, without a symbol */
   bool open[MAX_MAP_RANK];      /* the coordinate may have more terms */
   bool lower[MAX_MAP_RANK];     /* the mask lets no negative coordinate through */
 } Place;
 
-/* Takes the coefficient of each axis of the tile out of the address. */
-static bool take_strides(Place *p, Sum *address) {
-  Product of_axis[2] = {{0}, {0}};
+/* Before the digits of the same axis with larger units; the contiguous axis comes first. */
+static bool insert_digit(Place *p, const Product *t) {
+  int *n = &p->box->map.rank, at = t->digit.axis == p->box->fast ? 0 : *n;
+  if (*n == MAX_MAP_RANK) return false;
+  while (at > 0 && p->digit[at - 1].axis == t->digit.axis && p->digit[at - 1].unit > t->digit.unit)
+    at--;
+  for (int i = (*n)++; i > at; i--) {
+    p->digit[i] = p->digit[i - 1];
+    p->stride[i] = p->stride[i - 1];
+  }
+  p->digit[at] = t->digit;
+  p->stride[at] = *t;
+  p->stride[at].kind = SYMBOL_NONE;
+  p->stride[at].digit = (AxisDigit){0};
+  return true;
+}
+
+/* Takes the coefficient of each digit of the tile's axes out of the address. */
+static bool take_strides(Place *p, Sum *address, const NestStmt *nest) {
+  int fast = p->box->fast;
   for (int i = 0; i < address->n;) {
-    Product *t = &address->t[i];
-    if (t->kind != SYMBOL_AXIS) {
+    const Product t = address->t[i];
+    if (t.kind != SYMBOL_AXIS) {
       i++;
       continue;
     }
-    if (of_axis[t->axis].coef) return false;
-    of_axis[t->axis] = *t;
-    of_axis[t->axis].kind = SYMBOL_NONE;
-    of_axis[t->axis].axis = 0;
-    *t = address->t[--address->n];
+    if (t.coef <= 0 || !insert_digit(p, &t)) return false;
+    address->t[i] = address->t[--address->n];
   }
-  int fast = p->box->fast;
-  p->stride[0] = of_axis[fast];
-  p->stride[1] = of_axis[1 - fast];
-  return p->stride[0].coef == 1 && !p->stride[0].factors[0] && p->stride[1].coef > 0;
+  const AxisDigit whole = {fast, 1, nest->axes[fast]->extent};
+  if (p->box->map.rank < 2 || !same_digit(&p->digit[0], &whole)) return false;
+  int32_t unit = 1;
+  for (int i = 1; i < p->box->map.rank; i++) {
+    if (p->digit[i].axis == fast || p->digit[i].unit != unit) return false;
+    unit *= p->digit[i].extent;
+    p->box->map.axes[i].box = p->digit[i].extent;
+  }
+  p->box->digits = p->box->map.rank - 1;
+  return unit == nest->axes[1 - fast]->extent && p->stride[0].coef == 1 &&
+         !p->stride[0].factors[0];
+}
+
+/* The stride of an axis along which all elements are at one place, of which the address has a
+ * multiple; 0: it has none. */
+static Product stride_of(const Sum *address, const Sum *at) {
+  for (int i = 0; i < at->n; i++) {
+    const Product *by = &at->t[i];
+    for (int k = 0; by->kind && k < address->n; k++) {
+      Product t = address->t[k];
+      if (!same_symbol(&t, by) || by->factors[0] || t.coef <= 0 || t.coef % by->coef) continue;
+      t.coef /= by->coef;
+      t.kind = SYMBOL_NONE;
+      t.var = NULL;
+      return t;
+    }
+  }
+  return (Product){0};
+}
+
+/* Axes of one element each, for numbers that the mask bounds. */
+static bool add_single_axes(Place *p, const Sum *address) {
+  BoxAccess *b = p->box;
+  for (int k = 0; k < p->bounds.n; k++) {
+    const AxisBound *bound = &p->bounds.b[k];
+    if (bound->digit.axis != NO_AXIS) continue;
+    Product stride = stride_of(address, &bound->at);
+    if (b->map.rank == MAX_MAP_RANK || !bound->upper || stride.coef <= 0) return false;
+    p->digit[b->map.rank] = (AxisDigit){.axis = NO_AXIS, .unit = k};
+    p->stride[b->map.rank] = stride;
+    b->map.axes[b->map.rank++].box = 1;
+  }
+  return true;
+}
+
+/* Elements count from the lower bound on, if there are both. */
+static bool settle(AxisBound *b) {
+  int64_t by;
+  if (!b->lower) return true;
+  if (!b->upper || !is_shifted(&b->at, &b->from, &by)) return false;
+  if (by && b->extent.param) return false;
+  b->at = b->from;
+  b->extent.scale += by;
+  return b->extent.scale > 0;
+}
+
+static AxisBound *bound_of_axis(Place *p, int i) {
+  const AxisDigit *d = &p->digit[i];
+  if (d->axis == NO_AXIS) return &p->bounds.b[d->unit];
+  for (int k = 0; k < p->bounds.n; k++)
+    if (same_digit(&p->bounds.b[k].digit, d)) return &p->bounds.b[k];
+  return NULL;
 }
 
 /* Coordinates that the mask gives, whose part of the address it has. */
 static bool take_bounds(Place *p, Sum *address) {
   BoxAccess *b = p->box;
-  for (int i = 0; i < 2; i++) {
-    const AxisBound *bound = &p->bounds[i ? 1 - b->fast : b->fast];
+  int found = 0;
+  if (!add_single_axes(p, address)) return false;
+  for (int i = 0; i < b->map.rank; i++) {
+    AxisBound *bound = bound_of_axis(p, i);
     b->map.axes[i].extent = (LaunchValue){.scale = INT32_MAX};
-    p->open[i] = !bound->upper;
-    p->lower[i] = bound->lower;
-    if (bound->lower && (!bound->upper || !equal_sums(&bound->at, &bound->from))) return false;
+    p->open[i] = !bound || !bound->upper;
+    p->lower[i] = bound && bound->lower;
+    if (!bound) continue;
+    found++;
+    if (!settle(bound)) return false;
     if (!bound->upper) continue;
     Sum stride = {1, {p->stride[i]}}, part;
     b->map.axes[i].extent = bound->extent;
     b->at[i] = bound->at;
     if (!multiply_sums(&part, &bound->at, &stride) || !add_sum(address, &part, -1)) return false;
   }
-  return true;
+  return found == p->bounds.n;
 }
 
 /* May it be more than the 31 bits that a coordinate has? */
@@ -526,9 +719,8 @@ static bool find_box(Expand *x, Place *p, const NestStmt *access) {
   if (!base || base->div % MAP_ALIGN || dtype_bytes(base->elem) != size) return false;
   out->map.base = base;
   out->map.dtype = access->type;
-  out->map.rank = 2;
-  if (!add_bounds(x, p->bounds, &access->guard)) return false;
-  if (!take_strides(p, &address) || !take_bounds(p, &address)) return false;
+  if (!add_bounds(x, &p->bounds, &access->guard)) return false;
+  if (!take_strides(p, &address, x->nest) || !take_bounds(p, &address)) return false;
   for (int i = 0; i < address.n; i++)
     if (!place_term(p, &address.t[i])) return false;
   return set_strides(p, &x->d->n->options, size) && set_naturals(p, x->d);
@@ -553,5 +745,6 @@ bool box_store_access(BoxAccess *out, const Definitions *d, const NestStmt *nest
   Expand x = {.d = d, .nest = nest};
   *out = (BoxAccess){.fast = out->fast};
   Place p = {.box = out};
-  return find_box(&x, &p, access_in(nest, NEST_ST)) && has_settled_coordinates(out, d);
+  return find_box(&x, &p, access_in(nest, NEST_ST)) && out->digits == 1 &&
+         has_settled_coordinates(out, d);
 }

@@ -4,13 +4,21 @@
  * constants, parameters, and at most one symbol each (an axis of the tile, a scalar, or the number
  * of the loop's turn; what a loop carries and moves by an invariant step is a form of that number).
  * The coefficients of the tile's axes in the address are the tensor's strides; a bound `i + x < n`
- * says that the axis has n elements and the box begins at x. */
+ * says that the axis has n elements and the box begins at x.  The axis that is not contiguous may
+ * be cut into digits, `i // 8` and `i % 8`, each of which is an axis of the tensor: so rows of a
+ * tile are the positions in a part of an image, which is how convolutions read theirs. */
 #ifndef NEREID_LOWER_ANALYSIS_BOX_ACCESS_H
 #define NEREID_LOWER_ANALYSIS_BOX_ACCESS_H
 
 #include "lower/nest/nest.h"
 
 typedef enum { SYMBOL_NONE, SYMBOL_AXIS, SYMBOL_VAR, SYMBOL_TURN } SymbolKind;
+
+/* i / unit % extent, where i is the index along an axis of the tile. */
+typedef struct {
+  int axis;
+  int32_t unit, extent;
+} AxisDigit;
 
 enum { MAX_FACTORS = 2, MAX_SUM = 12 };
 
@@ -19,7 +27,7 @@ typedef struct {
   int64_t coef;
   NestVar *factors[MAX_FACTORS]; /* parameters, NULL at the end */
   SymbolKind kind;
-  int axis;     /* SYMBOL_AXIS: of the tile */
+  AxisDigit digit; /* SYMBOL_AXIS */
   NestVar *var; /* SYMBOL_VAR: uniform */
   bool wide;    /* multiplied in 64 bits */
 } Product;
@@ -40,7 +48,9 @@ typedef struct {
 void definitions_find(Definitions *d, Arena *a, const Nest *n);
 
 typedef struct {
-  TensorMap map;        /* without a name; axes 0 and 1 are the tile's, the contiguous one first */
+  TensorMap map;        /* without a name; axis 0 is the tile's contiguous one, its box not set;
+                           the next `digits` are those of the other one */
+  int digits;
   Sum at[MAX_MAP_RANK]; /* coordinates of the box, in elements */
   int fast;             /* the tile's contiguous axis, which the caller gives */
 } BoxAccess;

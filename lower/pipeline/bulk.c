@@ -41,7 +41,7 @@ bool bulk_load(BulkLoad *out, const Definitions *d, const NestStmt *loop, const 
                const NestStmt *store) {
   NestBuffer *b = store->regions[0]->first->mems[0].buffer;
   int fast = b->tile.rank == 2 ? swizzled_axis(b) : -1;
-  if (fast < 0 || load->layout->rank != 2 || b->tile.shape[1 - fast] > MOST_BOX) return false;
+  if (fast < 0 || load->layout->rank != 2) return false;
   int from = loaded_axis(b, fast, load, store);
   int64_t size = dtype_bytes(b->dtype), row = row_bytes(&b->layout);
   if (from < 0) return false;
@@ -50,9 +50,10 @@ bool bulk_load(BulkLoad *out, const Definitions *d, const NestStmt *loop, const 
   MapAxis *axes = out->access.map.axes;
   out->access.map.span = load->span;
   axes[0].box = (int32_t)(row / size);
-  axes[1].box = b->tile.shape[1 - fast];
   out->panels = b->tile.shape[fast] / axes[0].box;
-  out->panel_bytes = row * axes[1].box;
+  out->panel_bytes = row * b->tile.shape[1 - fast];
+  for (int i = 1; i <= out->access.digits; i++)
+    if (axes[i].box > MOST_BOX) return false;
   return true;
 }
 

@@ -76,6 +76,57 @@ CASES = {
 }
 
 
+IMAGES = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a, b, c, table, m, n, k, sa, sb, number):
+    s, o = tl.arange(0, 32), tl.arange(0, 64)
+    i = {row}
+    pid = tl.program_id(0)
+    image, y, x = {place}
+    acc = tl.zeros((64, 64), tl.float32)
+    for step in range(9):
+        h, w = y + (step // 3 - 1), x + (step % 3 - 1)
+        at = ((image * 20 + h) * 12 + w) * 32
+        v = tl.load(a + at[:, None] + s[None, :], mask=({mask})[:, None], other=0.0)
+        u = tl.load(b + (step * 32 + s[:, None]) * 64 + o[None, :])
+        acc = tl.dot(v, u, acc)
+    tl.store(c + pid * 4096 + o[:, None] * 64 + o[None, :], acc)
+"""
+
+
+def image(place="pid // 9 * 2 + i // 32, pid // 3 % 3 * 8 + i // 4 % 8, pid % 3 * 4 + i % 4",
+          mask="(image < m) & (h.to(tl.uint32) < 20) & (w.to(tl.uint32) < 12)", row="o"):
+    return IMAGES.format(place=place, mask=mask, row=row)
+
+
+ROW = f"[32 of {2**31 - 1}, "
+# Each a source, and A's map: rows of a tile are parts of images of 20 by 12 pixels.
+PARTS = {
+    "parts of images": (image(), ROW + "4 of 12 by 64, 8 of 20 by 768, 2 of %m by 15360]"),
+    "signed comparisons": (image(mask="(image < m) & (h >= 0) & (h < 20) & (0 <= w) & (w <= 11)"),
+                           ROW + "4 of 12 by 64, 8 of 20 by 768, 2 of %m by 15360]"),
+    "a part of one image": (image("pid // 9, pid // 3 % 3 * 8 + i // 8, pid % 3 * 8 + i % 8"),
+                            ROW + "8 of 12 by 64, 8 of 20 by 768, 1 of %m by 15360]"),
+    "a pixel of each image": (image("i, pid // 12, pid % 12"),
+                              ROW + "64 of %m by 15360, 1 of 20 by 768, 1 of 12 by 64]"),
+    "a column that may be before the image":
+        (image(mask="(image < m) & (h.to(tl.uint32) < 20) & (w < 12)"), ""),
+    "a row that may be before the image":
+        (image(mask="(image < m) & (h < 20) & (w.to(tl.uint32) < 12)"), ""),
+    "rows of three pixels": (image("pid * 8 + i // 12, i // 3 % 4, pid % 3 * 4 + i % 3"), ""),
+    "a part of the pixels": (image("i // 16, i // 4 % 2, i % 4"), ""),
+    "pixels twice": (image("i // 16, i // 2 % 8, i % 4"), ""),
+    "another pixel than the mask's":
+        (image(mask="(image < m) & (h.to(tl.uint32) < 20) & ((w + 1).to(tl.uint32) < 12)"), ""),
+    "a mask of whole rows": (image(mask="(image < m) & (i < number)"), ""),
+    "every second pixel": (image("i // 32, i // 4 % 8, 2 * (i % 4)"), ""),
+    "pixels in the order of a table": (image(row="tl.load(table + o)"), ""),
+}
+
+
 TILES = """import triton
 import triton.language as tl
 
@@ -173,7 +224,7 @@ def maps_if_known(folder, a, b, known_rows):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for array, cases in (("a", CASES), ("c", STORES)):
+    for array, cases in (("a", CASES), ("a", PARTS), ("c", STORES)):
         for name, (source, expected) in cases.items():
             if len(sys.argv) > 1 and name not in sys.argv[1:]:
                 continue

@@ -42,6 +42,37 @@ def conv2d_direct(x_ptr, w_ptr, out_ptr, in_channels, height, width, out_height,
 
 
 @triton.jit
+def conv2d_of_images(x_ptr, w_ptr, out_ptr, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr,
+                     C: tl.constexpr, O: tl.constexpr, SIZE: tl.constexpr, STRIDE: tl.constexpr,
+                     PAD: tl.constexpr, DILATION: tl.constexpr, BN: tl.constexpr, BH: tl.constexpr,
+                     BW: tl.constexpr, BO: tl.constexpr, BK: tl.constexpr):
+    """Implicit matrix product, channels last: rows of a tile are a part of BN images, of BH by BW
+    pixels, so that a step reads a box of them, moved by the place in the window."""
+    OH: tl.constexpr = (H + 2 * PAD - DILATION * (SIZE - 1) - 1) // STRIDE + 1
+    OW: tl.constexpr = (W + 2 * PAD - DILATION * (SIZE - 1) - 1) // STRIDE + 1
+    across: tl.constexpr = (OW + BW - 1) // BW
+    down: tl.constexpr = (OH + BH - 1) // BH
+    pid = tl.program_id(0)
+    o = tl.program_id(1) * BO + tl.arange(0, BO)[None, :]
+    r = tl.arange(0, BN * BH * BW)[:, None]
+    image = pid // (across * down) * BN + r // (BW * BH)
+    y, x = pid // across % down * BH + r // BW % BH, pid % across * BW + r % BW
+    acc = tl.zeros((BN * BH * BW, BO), tl.float32)
+    for step in range(SIZE * SIZE * (C // BK)):
+        place, c = step // (C // BK), step % (C // BK) * BK
+        yy = y * STRIDE + (place // SIZE * DILATION - PAD)
+        xx = x * STRIDE + (place % SIZE * DILATION - PAD)
+        seen = (image < N) & (yy >= 0) & (yy < H) & (xx.to(tl.uint32) < W)
+        at = ((image * H + yy) * W + xx) * C + c + tl.arange(0, BK)[None, :]
+        v = tl.load(x_ptr + at, mask=seen, other=0.0)
+        k = c + tl.arange(0, BK)[:, None]
+        w = tl.load(w_ptr + (place * C + k) * O + o, mask=o < O, other=0.0)
+        acc = tl.dot(v, w, acc)
+    tl.store(out_ptr + ((image * OH + y) * OW + x) * O + o, acc,
+             mask=(image < N) & (y < OH) & (x < OW) & (o < O))
+
+
+@triton.jit
 def conv2d_as_matmul(x_ptr, w_ptr, out_ptr, images, in_channels, height, width, out_channels,
                      SIZE: tl.constexpr, BLOCK_P: tl.constexpr, BLOCK_O: tl.constexpr,
                      BLOCK_K: tl.constexpr):

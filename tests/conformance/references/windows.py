@@ -37,6 +37,34 @@ def conv2d_direct(rng, images=2, channels=3, shape=(7, 9), outs=2, size=3, strid
     return args, dict(SIZE=size, BLOCK=32), grid, dict(out_ptr=y)
 
 
+@case(FILE, tol=0)
+@case(FILE, tol=0, shape=(3, 7, 5), outs=40, tile=(4, 4, 4), channels=64, depth=32)
+@case(FILE, tol=0, shape=(2, 9, 9), pad=2, dilation=2, tile=(1, 8, 8))
+@case(FILE, tol=0, shape=(5, 4, 4), size=1, pad=0, tile=(16, 2, 2))
+@case(FILE, tol=0, shape=(70, 3, 4), size=2, pad=0, tile=(64, 1, 1))
+@case(FILE, tol=0, shape=(2, 4, 33), size=5, pad=2, tile=(2, 1, 32))
+@case(FILE, tol=0, shape=(2, 9, 8), stride=2)
+def conv2d_of_images(rng, shape=(2, 6, 7), channels=32, outs=64, size=3, stride=1, pad=1,
+                     dilation=1, tile=(2, 4, 8), depth=32):
+    images, height, width = shape
+    x = eighths(rng, images, height, width, channels).astype(np.float16)
+    w = eighths(rng, size, size, channels, outs).astype(np.float16)
+    sides = [(n + 2 * pad - dilation * (size - 1) - 1) // stride + 1 for n in (height, width)]
+    padded = np.pad(x.astype("f4"), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    y = np.zeros((images, *sides, outs), "f4")
+    for i in range(size):
+        for j in range(size):
+            rows, columns = (slice(at * dilation, at * dilation + n * stride, stride)
+                             for at, n in zip((i, j), sides))
+            y += padded[:, rows, columns][:, :sides[0], :sides[1]] @ w[i, j].astype("f4")
+    args = dict(x_ptr=x, w_ptr=w, out_ptr=new("empty", "f32", *y.shape))
+    defines = dict(N=images, H=height, W=width, C=channels, O=outs, SIZE=size, STRIDE=stride,
+                   PAD=pad, DILATION=dilation, BO=32, BK=depth)
+    defines.update(zip(("BN", "BH", "BW"), tile))
+    tiles = [-(-n // t) for n, t in zip((images, *sides), tile)]
+    return args, defines, f"{np.prod(tiles)}, {-(-outs // 32)}", dict(out_ptr=y)
+
+
 @case(FILE, tol=1e-4)
 @case(FILE, tol=1e-4, images=1, channels=16, shape=(4, 16), outs=16, size=1)
 def conv2d_as_matmul(rng, images=2, channels=3, shape=(7, 9), outs=5, size=3):
