@@ -31,6 +31,9 @@ class Problem:
         return "\n".join(lines + ["end\n"])
 
 
+BITS = dict(f32=32, bf16=16, f16=16, f8e4nv=8)
+
+
 def array(dtype, *shape, fill="randn"):
     return f"{fill}:{dtype}[{','.join(map(str, shape))}]"
 
@@ -79,17 +82,33 @@ def walk_configs():
             for w in (2, 4, 8, 16) for s in (1, 2, 3, 4) if 4 <= b // (32 * w) <= 64]
 
 
+# Tiles and warps of the planner's products (planner/tiling/tiling.c), which each list begins with.
+PLANNED = {16: ((64, 128, 64, 4, 3), (128, 128, 64, 4, 3), (128, 256, 64, 8, 3), (128, 64, 64, 4, 4),
+                (64, 128, 128, 4, 3), (64, 64, 64, 4, 4), (64, 32, 128, 4, 4), (32, 64, 64, 4, 4),
+                (32, 32, 128, 4, 4), (16, 64, 64, 4, 5), (16, 32, 128, 4, 4)),
+           8: ((64, 128, 128, 4, 4), (128, 128, 128, 8, 4), (128, 256, 128, 8, 3),
+               (64, 64, 128, 4, 5), (64, 32, 128, 4, 6)),
+           32: ((64, 64, 32, 4, 3), (128, 64, 32, 8, 3), (32, 128, 32, 4, 3), (32, 64, 32, 4, 3))}
+
+
 def product_configs(bits=16, group=True, rows=(32, 64, 128, 256), cols=(32, 64, 128, 256),
-                    thin=1):
+                    most=60, **more):
+    """`more`: values of further constexprs, a tuple each."""
+    depths = (64, 128, 256) if bits == 8 else (32, 64, 128)
     found = []
-    for m, n, k, w, s in itertools.product(rows, cols, (32, 64, 128), (4, 8), (2, 3, 4, 5)):
+    for m, n, k, w, s in itertools.product(rows, cols, depths, (4, 8), (2, 3, 4, 5)):
         held = m * n // (32 * w)  # elements of the sum a thread
         if 8 <= held <= 128 and s * k * (m + n) * bits // 8 <= 227 << 10 \
-                and (s in (3, 4) or k == 64) and (held >= 32 or w == 4) and 2 * m >= k // 2:
-            found.append(dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=k, **(dict(GROUP_M=8) if group else {}),
-                              num_warps=w, num_stages=s))
+                and (s in (3, 4) or k == 64) and (held >= 32 or w == 4) \
+                and 32 * m >= k * bits // 2:
+            found.append((m, n, k, w, s))
     random.Random(len(found)).shuffle(found)
-    return found[:max(1, min(60, len(found) // thin))]
+    planned = [t for t in PLANNED[bits] if t[0] in rows]
+    found = planned + [t for t in found if t not in planned]
+    found = [(*t, *v) for t in found for v in itertools.product(*more.values())]
+    return [dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=k, **(dict(GROUP_M=8) if group else {}),
+                 **dict(zip(more, v)), num_warps=w, num_stages=s)
+            for m, n, k, w, s, *v in found[:most]]
 
 
 def attention_configs(dim):
@@ -229,7 +248,7 @@ def matmul(m, n, k, dtype="bf16", b_columns=False, activation=None, configs=None
                         b_ptr=array(dtype, *((n, k) if b_columns else (k, n))),
                         c_ptr=out(to or dtype, m, n), M=m, N=n, K=k, stride_am=k, stride_ak=1,
                         **strides, stride_cm=n, stride_cn=1),
-                   configs or product_configs(32 if dtype == "f32" else 16),
+                   configs or product_configs(BITS[dtype]),
                    dict(ACTIVATION=f"fn:{activation}") if activation else {})
 
 
@@ -256,6 +275,11 @@ def products(size):
     yield matmul(3072, 1536, 768)
     yield matmul(1024, 1024, 1024, "f32")
     yield matmul(2048, 4096, 512, "f32")
+    for m, n, k in ((4096, 4096, 4096), (1024, 4096, 4096), (128, 14336, 4096), (2048, 7168, 2048),
+                    (512, 2048, 8192), (16, 8192, 8192)):
+        rows = (16, 32, 64) if m <= 64 else (32, 64, 128, 256)
+        yield matmul(m, n, k, "f8e4nv", b_columns=True, to="bf16",
+                     configs=product_configs(8, rows=rows))
     configs = product_configs(group=False)
     grid = "cdiv(M, BLOCK_M), cdiv(N, BLOCK_N)"
     for m, n, k in ((2048, 3072, 768), (384, 4096, 1024)):
@@ -268,6 +292,23 @@ def products(size):
                       f"{grid}, {batch}",
                       dict(a_ptr=array("f16", batch, m, k), b_ptr=array("f16", batch, k, n),
                            out_ptr=out("f16", batch, m, n), M=m, N=n, K=k), configs)
+    for m, n, k in ((4096, 4096, 4096), (8192, 8192, 512), (4096, 2048, 256), (1024, 5120, 640),
+                    (2500, 3000, 1024), (256, 8192, 2048)):
+        yield Problem("matmul", f"persistent_bf16_{m}x{n}x{k}", f"{OWN}/products.py:persistent",
+                      "min(cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N), "
+                      "PROGRAMS + (1 - min(PROGRAMS, 1)) * 1000000)",
+                      dict(a_ptr=array("bf16", m, k), b_ptr=array("bf16", n, k),
+                           c_ptr=out("bf16", m, n), M=m, N=n, K=k),
+                      product_configs(group=False, rows=(64, 128, 256), cols=(64, 128, 256),
+                                      PROGRAMS=(0, 132, 264)))
+    for m, n, k in ((64, 4096, 4096), (128, 128, 32768), (256, 1024, 8192), (16, 5120, 5120),
+                    (512, 512, 4096), (1024, 1024, 4096)):
+        rows = (16, 32, 64) if m <= 64 else (32, 64, 128)
+        yield Problem("matmul", f"split_k_bf16_{m}x{n}x{k}", f"{OWN}/products.py:split_k",
+                      "cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N), PARTS",
+                      dict(a_ptr=array("bf16", m, k), b_ptr=array("bf16", k, n),
+                           c_ptr=out("f32", m, n), M=m, N=n, K=k),
+                      product_configs(group=False, rows=rows, PARTS=(1, 2, 4, 8, 16)))
     yield Problem("reduction", "matrix_vector_bf16_8192x8192", f"{OWN}/products.py:matrix_vector",
                   "cdiv(M, BLOCK_M)",
                   dict(a_ptr=array("bf16", 8192, 8192), x_ptr=array("bf16", 8192),
@@ -299,7 +340,7 @@ def matmuls():
         seen.add(shape)
         dtype, columns = draw.choice(["f16", "bf16"]), draw.random() < 0.4
         rows = (16, 32, 64, 128) if shape[0] <= 64 else (32, 64, 128, 256)
-        yield matmul(*shape, dtype, columns, configs=product_configs(rows=rows)[:40])
+        yield matmul(*shape, dtype, columns, configs=product_configs(rows=rows, most=40))
 
 
 # ---- attention ----

@@ -63,7 +63,7 @@ typedef struct {
   nereid_device_info info;
   Problem *problems;
   int nproblems;
-  void *patterns[2];   /* normal numbers in 32 and in 16 bits, on the device */
+  void *patterns[3];   /* normal numbers in 32, 16 and 8 bits, on the device */
   const char *predict; /* the target to predict for; NULL: measure */
   DevicePeaks peaks;
 } Sweep;
@@ -266,11 +266,21 @@ static void load(const Batch *b) {
 
 /* ---- measuring ---- */
 
+/* A number as a float8_e4m3's bits, rounded to zero; what is too small is 0. */
+static uint8_t float8_of(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  int exponent = (int)(bits >> 23 & 255) - 127 + 7;
+  if (exponent < 1) return 0;
+  return (uint8_t)(bits >> 24 & 128) | (uint8_t)(exponent << 3) | (uint8_t)(bits >> 20 & 7);
+}
+
 /* Sums of four numbers of a simple generator: the bits of products matter to a GPU's clock. */
 static void make_patterns(Sweep *s) {
   size_t n = PATTERN_BYTES / 4;
   float *f = must_have(malloc(PATTERN_BYTES));
   uint16_t *h = must_have(malloc(PATTERN_BYTES));
+  uint8_t *q = must_have(malloc(PATTERN_BYTES));
   uint64_t state = 1;
   for (size_t i = 0; i < n; i++) {
     float sum = 0;
@@ -280,14 +290,16 @@ static void make_patterns(Sweep *s) {
     uint32_t bits;
     memcpy(&bits, &f[i], sizeof bits);
     h[i] = h[n + i] = (uint16_t)(bits >> 16);
+    q[i] = q[n + i] = q[2 * n + i] = q[3 * n + i] = float8_of(f[i]);
   }
-  const void *from[2] = {f, h};
-  for (int i = 0; i < 2; i++) {
+  const void *from[3] = {f, h, q};
+  for (int i = 0; i < 3; i++) {
     must(nereid_alloc(&s->patterns[i], s->device, PATTERN_BYTES), "memory");
     must(nereid_copy_in(s->device, s->patterns[i], from[i], PATTERN_BYTES, NULL), "copying");
   }
   free(f);
   free(h);
+  free(q);
 }
 
 /* Numbers of 16 bits are bfloat16s: as float16s the same bits are small numbers, and as random. */
@@ -295,9 +307,11 @@ static void *make_array(const Sweep *s, const Array *a) {
   void *p;
   must(nereid_alloc(&p, s->device, a->bytes), "memory");
   must(nereid_fill(s->device, p, 0, a->bytes, NULL), "filling");
+  size_t element = element_bytes(a->dtype);
+  const void *pattern = s->patterns[element == 1 ? 2 : element == 2];
   for (size_t at = 0; a->drawn && at < a->bytes; at += PATTERN_BYTES) {
     size_t left = a->bytes - at;
-    must(nereid_copy(s->device, (char *)p + at, s->patterns[element_bytes(a->dtype) == 2],
+    must(nereid_copy(s->device, (char *)p + at, pattern,
                      left < PATTERN_BYTES ? left : PATTERN_BYTES, NULL),
          "copying");
   }
