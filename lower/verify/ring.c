@@ -83,13 +83,25 @@ static void widen(Loop *l, State *s) {
   }
 }
 
-/* Variables that nothing reads any more do not tell states apart. */
+static bool is_live(const uint64_t *live, uint32_t i) { return live[i / 64] >> i % 64 & 1; }
+
+/* An mbarrier that nothing accesses any more: nobody hears what was told by it. */
+static void drop_phase(Check *c, State *s, uint32_t i) {
+  s->phases[i] = (Phase){.made = s->phases[i].made};
+  for (uint32_t k = 0; k < s->npending; k++) s->pending[k].told &= ~(UINT32_C(1) << i);
+  for (uint32_t k = 0; k < c->nphases; k++) s->phases[k].told &= ~(UINT32_C(1) << i);
+}
+
+/* Variables that nothing reads any more, and mbarriers without further use, do not tell states
+ * apart. */
 static void drop_dead(Check *c, State *s, const uint64_t *live) {
   for (uint32_t i = 0; i < c->nvalues; i++) {
-    if (live[i / 64] >> i % 64 & 1 || s->values[i].symbol == UNSET) continue;
+    if (is_live(live, i) || s->values[i].symbol == UNSET) continue;
     if (s->values[i].symbol == c->symbols[i]) ring_forget(c, s, c->symbols[i]);
     s->values[i] = (Range){.symbol = UNSET};
   }
+  for (uint32_t i = 0; i < c->nphases; i++)
+    if (!is_live(live, c->nvalues + c->phase_buffer[i])) drop_phase(c, s, i);
 }
 
 static void add_head(Loop *l, State *s) {

@@ -116,7 +116,7 @@ struct Step {
   bool exact;     /* UNROLL: each iteration is a step of its own */
   bool covers;    /* assigns all registers of its variable */
   /* FOR, WHILE, SERIAL: bits of variables, by place, that are read later where an iteration begins,
-   * and where the loop has ended. */
+   * and where the loop has ended; after these, bits of the buffers that are accessed later. */
   uint64_t *live_head, *live_out;
   /* FOR: the comparison whose result, at an iteration's end, says whether there is another one; or
    * NULL. */
@@ -136,12 +136,13 @@ typedef struct {
   uint32_t nvalues, nproducts, nphases;
   VEC(Step *) steps;      /* by id */
   int32_t phase_at[MOST_PHASES]; /* addresses of mbarriers */
+  uint32_t phase_buffer[MOST_PHASES]; /* their buffers' ids */
   size_t state_bytes;
   Step *body;
   int64_t *offset;        /* by buffer id, in shared memory */
   Range *index;           /* by index id: of unrolled loops that are open */
   bool proxies;           /* some statement reads or writes through the asynchronous proxy */
-  uint32_t live_words;    /* of a set of variables, by place */
+  uint32_t live_words;    /* of a set of variables, by place, and buffers, by id after these */
   bool *mixed;            /* by variable: its registers have no common range */
   States spare;           /* freed */
   size_t depth;           /* of loops */

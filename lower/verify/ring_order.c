@@ -294,6 +294,7 @@ static void make_mbarrier(Check *c, State *s, const Step *step, Who who) {
   int i = mbarrier_number(c, s, step, &step->st->mems[0], true);
   if (i < 0) return;
   take_bytes(c, s, step, RING_WRITE, phase_bytes(c, i), who == BY_LEADER);
+  c->phase_buffer[i] = step->st->mems[0].buffer->id;
   uint16_t count = (uint16_t)nest_int(step->st, NA_count, 1);
   s->phases[i] = (Phase){.count = count, .missing = count, .made = true};
 }

@@ -272,9 +272,15 @@ static void live_use(const Check *c, uint64_t *live, const Ref *r) {
   if (at >= 0) live[at / 64] |= UINT64_C(1) << at % 64;
 }
 
+static void live_access(const Check *c, uint64_t *live, const Mem *m) {
+  live_use(c, live, &m->base);
+  uint32_t at = m->buffer ? c->nvalues + m->buffer->id : 0;
+  if (m->buffer) live[at / 64] |= UINT64_C(1) << at % 64;
+}
+
 static void live_uses(const Check *c, uint64_t *live, const NestStmt *st) {
   for (uint32_t i = 0; i < st->nsrcs; i++) live_use(c, live, &st->srcs[i]);
-  for (uint32_t i = 0; i < st->nmems; i++) live_use(c, live, &st->mems[i].base);
+  for (uint32_t i = 0; i < st->nmems; i++) live_access(c, live, &st->mems[i]);
   live_use(c, live, &st->guard);
 }
 
@@ -301,10 +307,12 @@ static bool live_join(const Check *c, uint64_t *live, const uint64_t *other) {
 
 static void live_before(const Check *c, const Step *first, uint64_t *live);
 
+/* The first index of a FOR is read once, before its first iteration. */
 static void live_loop(const Check *c, Step *step, uint64_t *live) {
+  bool counts = step->st->code == NEST_FOR;
   step->live_out = live_copy(c, live);
-  live_uses(c, live, step->st);
-  if (step->st->code == NEST_FOR) live_use(c, live, &step->st->dsts[0]);
+  for (uint32_t i = counts; i < step->st->nsrcs; i++) live_use(c, live, &step->st->srcs[i]);
+  if (counts) live_use(c, live, &step->st->dsts[0]);
   if (step->told) live_use(c, live, &step->told->dsts[0]);
   for (bool more = true; more;) {
     uint64_t *body = live_copy(c, live);
@@ -315,6 +323,7 @@ static void live_loop(const Check *c, Step *step, uint64_t *live) {
     more = live_join(c, live, body);
   }
   step->live_head = live_copy(c, live);
+  if (counts) live_use(c, live, &step->st->srcs[0]);
 }
 
 static void live_branches(const Check *c, const Step *step, uint64_t *live) {
@@ -361,7 +370,7 @@ bool ring_program(Check *c) {
   c->index = ARENA_ARRAY(c->arena, Range, n->nindices + 1);
   for (uint32_t i = 0; i < n->nindices; i++) c->index[i].symbol = NO_SYMBOL;
   c->body = make_steps(c, n->body);
-  c->live_words = c->nvalues / 64 + 1;
+  c->live_words = (c->nvalues + n->nbuffers) / 64 + 1;
   live_before(c, c->body, ARENA_ARRAY(c->arena, uint64_t, c->live_words));
   c->state_bytes = sizeof(State) + c->nvalues * sizeof(Range);
   return true;

@@ -212,3 +212,15 @@ def overlapping_tiles(a_ptr, b_ptr, c_ptr, tiles, K, BLOCK: tl.constexpr, BLOCK_
             acc = tl.dot(a, b, acc)
         tl.store(c_ptr + (tile * (BLOCK // 2) + i)[:, None] * BLOCK + i[None, :],
                  acc.to(tl.bfloat16))
+
+
+@triton.jit
+def loops_in_turn(a_ptr, b_ptr, c_ptr, n, FIRST: tl.constexpr, END: tl.constexpr,
+                  STEP: tl.constexpr):
+    rows, d = tl.arange(0, 128), tl.arange(0, 64)
+    acc = tl.zeros((128, 128), tl.float32)
+    for part in tl.static_range(6):
+        for i in range(FIRST, n - part, STEP):
+            a = tl.load(a_ptr + rows[:, None] * 4096 + i + d[None, :])
+            acc = tl.dot(a, tl.load(b_ptr + (i + d[:, None]) * 128 + rows[None, :]), acc)
+    tl.store(c_ptr + rows[:, None] * 128 + rows[None, :], acc)
