@@ -289,6 +289,8 @@
 #define H_SEMA_LAYOUTS "convert one of them, as in gl.convert_layout(x, layout)"
 #define E_SEMA_LAYOUT_RANK "a tile of shape %s can't have the layout %s, which is of rank %lld"
 #define E_SEMA_LAYOUT_LANES "the layout %s is for warps of %lld threads: a warp has 32"
+#define E_SEMA_LAYOUT_CTAS \
+  "the layout %s is for one thread block: programs of %d (num_ctas) can't have given layouts"
 #define E_SEMA_LAYOUT_WARPS "the layout %s is for %lld warps, but the kernel has %d"
 #define H_SEMA_LAYOUT_WARPS "set num_warps=%lld, or --num-warps %lld"
 #define E_SEMA_LAYOUT_SLICE "expand_dims at axis %d needs a SliceLayout of that axis, not %s"

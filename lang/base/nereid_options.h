@@ -27,7 +27,8 @@ typedef enum {
 #define NEREID_KERNEL_OPTIONS(X, Y) \
 X(INT,   num_warps,      4, 1, 32,   TUNED|SCHEDULE|IR, "--num-warps",  "N", "1 2 4 8 16 32", "warps a program: 1, 2, 4 (the default) ... 32") \
 X(INT,   num_stages,     3, 1, 64,   TUNED|SCHEDULE|IR, "--num-stages", "N", NULL, "depth of pipelined loops; 3 is the default") \
-Y(INT,   num_ctas,       1, 1, 1,    TUNED|IR,          NULL,           "N", NULL, "programs of a cluster; only 1 is supported") \
+/* Upstream a program is spread over a cluster of thread blocks, each with num_warps warps. */ \
+X(INT,   num_ctas,       1, 1, 16,   TUNED|SCHEDULE|IR, "--num-ctas",   "N", "1 2 4 8 16", "thread blocks of a program that Triton would spread over a cluster: one block here, with as many warps in all, 32 at most") \
 X(INT,   maxnreg,        0, 1, 1024, TUNED|SCHEDULE|IR, "--maxnreg",    "N", NULL, "registers a thread at most; no limit is the default") \
 X(FLAG,  no_fp_fusion,   0, 0, 1,    IR, "--no-fp-fusion",    NULL, NULL, "products and sums are not fused to one operation") \
 X(FLAG,  no_tensor_maps, 0, 0, 1,    IR, "--no-tensor-maps",  NULL, NULL, "on a GPU: threads copy the operands of products, where the hardware could copy boxes of tensors (TMA)") \

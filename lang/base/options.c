@@ -39,6 +39,11 @@ int *options_number(Options *o, const OptionRow *row) {
   return row->kind == OPTION_WORD ? NULL : (int *)(void *)((char *)o + row->offset);
 }
 
+int options_warps(const Options *o) {
+  int warps = o->num_warps * o->num_ctas, most = option_rows[OPTION_OF_num_warps].most;
+  return warps < most ? warps : most;
+}
+
 /* ---- IR text ---- */
 
 /* IR text has one value of `alias` alone, as a flag: others are up to a launch. */
@@ -72,7 +77,8 @@ static void take_flag(IrReader *r, const IrAttr *a, int *to) {
 static void take_number(IrReader *r, const IrAttr *a, const OptionRow *row, int *to) {
   int least = row->dflt < row->least ? row->dflt : row->least;
   bool fits = a->kind == IA_INT && !a->wide && a->i >= least && a->i <= row->most;
-  bool power = row != &option_rows[OPTION_OF_num_warps] || !(a->i & (a->i - 1));
+  bool powers = row == &option_rows[OPTION_OF_num_warps] || row == &option_rows[OPTION_OF_num_ctas];
+  bool power = !powers || !(a->i & (a->i - 1));
   if (fits && power) *to = (int)a->i;
   else if (fits) ir_attr_wrong(r, a, "a power of two");
   else ir_attr_wrong(r, a, arena_printf(r->arena, "an integer from %d to %d", least, row->most));

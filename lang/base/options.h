@@ -50,6 +50,10 @@ const OptionRow *option_tuned(const char *name);
 /* The row's place in the options, where it is a number: of any but a WORD. */
 int *options_number(Options *o, const OptionRow *row);
 
+/* Warps of a program: num_warps for each of the num_ctas thread blocks that Triton would spread it
+ * over, as many as one thread block can have. */
+int options_warps(const Options *o);
+
 /* Options as attributes of IR text: num_warps, and all that differ from the defaults. */
 uint32_t options_to_attrs(IrAttr list[OPTION_COUNT + 1], const Options *o);
 /* Takes an attribute of IR text; false if no option is called so.  Wrong values are reported. */

@@ -119,10 +119,6 @@ def fp4_to_fp(src, elem_type, axis):
 # ---- the machine ----
 
 
-def num_ctas():
-    return 1
-
-
 @triton.jit
 def thread_barrier():
     tl.debug_barrier()

@@ -89,7 +89,7 @@ Nest *nest_new(Arena *a, Pool *pool, Name name, Options options, NestLevel level
   n->level = level;
   n->options = options;
   n->lanes = 32;
-  n->warps = options.num_warps;
+  n->warps = options_warps(&options);
   n->var_names = ir_namer_new(a, pool);
   n->buffer_names = ir_namer_new(a, pool);
   n->body = nest_block(n, NULL);

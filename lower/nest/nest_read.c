@@ -694,7 +694,7 @@ static void read_header(NestReader *p) {
   IrAttr *attrs = ir_attrs(&p->r, &count);
   n->warps = 0;
   for (uint32_t i = 0; i < count && !p->r.failed; i++) read_option(p, &attrs[i], &shared);
-  if (!n->warps) n->warps = n->options.num_warps;
+  if (!n->warps) n->warps = options_warps(&n->options);
   if (n->lanes & (n->lanes - 1)) ir_error(&p->r, span, E_NEST_LANES);
   n->shared_bytes = shared;
   ir_place(&p->r, &n->span);

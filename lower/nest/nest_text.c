@@ -341,7 +341,7 @@ static void print_header(Printer *p) {
     if (list[i].kind == IA_INT) text_printf(p->out, " %lld", (long long)list[i].i);
   }
   text_printf(p->out, ", lanes %d", n->lanes);
-  if (n->warps != o->num_warps) text_printf(p->out, ", warps %d", n->warps);
+  if (n->warps != options_warps(o)) text_printf(p->out, ", warps %d", n->warps);
   if (n->shared_bytes) text_printf(p->out, ", shared %lld", (long long)n->shared_bytes);
   put_nest_text(p, "}");
   ir_print_place(p->out, p->diags, n->span, &p->last, n->ir_file);

@@ -6,7 +6,7 @@
 /* ---- plain layouts ---- */
 
 int schedule_warps(const Unit *u) {
-  return u->machine->max_warps == 1 ? 1 : u->tile->options.num_warps;
+  return u->machine->max_warps == 1 ? 1 : options_warps(&u->tile->options);
 }
 
 static int min_int(int a, int b) { return a < b ? a : b; }

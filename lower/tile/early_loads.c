@@ -103,7 +103,7 @@ bool pass_early_loads(Unit *u) {
   if (own) return true; /* the kernel says itself when it waits */
   Arena *scratch = arena_child(u->arena);
   Early e = {f, ARENA_ARRAY(scratch, bool, f->nvalues), ARENA_ARRAY(scratch, bool, f->nvalues),
-             (int64_t)THREAD_BYTES_MAX * 32 * f->options.num_warps};
+             (int64_t)THREAD_BYTES_MAX * 32 * options_warps(&f->options)};
   note_params(&e);
   move_loads(&e, ARENA_ARRAY(scratch, bool, f->nvalues));
   arena_free(scratch);

@@ -58,7 +58,7 @@ static bool has_fixed_operands(const Hoist *h, const TileOp *op) {
 }
 
 static bool is_small(const Hoist *h, const Type *t) {
-  int64_t threads = (int64_t)h->u->tile->options.num_warps * h->u->machine->lanes;
+  int64_t threads = (int64_t)options_warps(&h->u->tile->options) * h->u->machine->lanes;
   return type_numel(*t) * dtype_bytes((DType)t->dtype) <= THREAD_BYTES_MAX * threads;
 }
 

@@ -368,7 +368,7 @@ def checks(table, generated):
     names = set(re.findall(r"(?m)^(?:def |class )?(\w+)", text))
     elsewhere = "jit autotune heuristics Config next_power_of_2".split()
     for name, where, _ in table:
-        if set(where) - {"P", "M", "N"} and name not in [*generated, *elsewhere, *CLASSES]:
+        if set(where) - {"P", "M", "N", "G"} and name not in [*generated, *elsewhere, *CLASSES]:
             if "C" not in where and name not in [*names, "_get_int_dtype"]:
                 problems.append(f"nereid.language lacks {name}")
     dtypes = [row[4] for _, row in rows("lang/base/dtype.h", "DTYPES")]

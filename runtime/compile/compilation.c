@@ -393,7 +393,7 @@ static int check_kernel_options(const nereid_request *r, const char *target) {
     return error_set(NEREID_E_USAGE, E_RUN_NUM_WARPS, r->num_warps);
   if (r->num_stages < 0 || r->num_stages > 64)
     return error_set(NEREID_E_USAGE, E_RUN_NUM_STAGES, r->num_stages);
-  if (r->num_ctas < 0 || r->num_ctas > 1)
+  if (r->num_ctas < 0 || r->num_ctas > 16 || r->num_ctas & (r->num_ctas - 1))
     return error_set(NEREID_E_USAGE, E_RUN_NUM_CTAS, r->num_ctas);
   if (r->maxnreg < 0 || r->maxnreg > MAXNREG_MOST)
     return error_set(NEREID_E_USAGE, E_RUN_MAXNREG, r->maxnreg);

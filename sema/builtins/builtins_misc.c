@@ -276,6 +276,11 @@ Value builtin_num_warps(Sema *S, Call *c) {
   return value_int((int64_t)S->fn->options.num_warps * c->fn->code);
 }
 
+Value builtin_num_ctas(Sema *S, Call *c) {
+  (void)c;
+  return can_emit(S) ? value_int(S->fn->options.num_ctas) : value_error();
+}
+
 /* ---- the target, by its name ---- */
 
 static long target_capability(const Sema *S) {

@@ -150,14 +150,15 @@ static bool fits_tile(Sema *S, Value layout, Type t, Span at) {
   const char *text = value_text(S->arena, layout);
   int have = S->fn->options.num_warps;
   bool ok = rank < 0 || rank == t.rank, ok_lanes = !lanes || lanes == 32,
-       ok_warps = !warps || warps == have;
+       ok_warps = !warps || warps == have, ok_ctas = S->fn->options.num_ctas == 1;
   if (!ok) sema_error(S, at, E_SEMA_LAYOUT_RANK, type_text(S->arena, t), text, (long long)rank);
   else if (!ok_lanes) sema_error(S, at, E_SEMA_LAYOUT_LANES, text, (long long)lanes);
+  else if (!ok_ctas) sema_error(S, at, E_SEMA_LAYOUT_CTAS, text, S->fn->options.num_ctas);
   else if (!ok_warps) {
     sema_error(S, at, E_SEMA_LAYOUT_WARPS, text, (long long)warps, have);
     sema_hint(S, H_SEMA_LAYOUT_WARPS, (long long)warps, (long long)warps);
   }
-  return ok && ok_lanes && ok_warps;
+  return ok && ok_lanes && ok_ctas && ok_warps;
 }
 
 /* An alias of the value: a parameter of a block that is never part of the function.  The value

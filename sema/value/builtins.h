@@ -167,6 +167,7 @@ X(globaltimer,   "C", "", builtin_special, 0) \
 X(smid,          "C", "", builtin_special, 1) \
 X(num_threads,   "C", "", builtin_num_warps, 32) \
 X(num_warps,     "CG", "", builtin_num_warps, 1) \
+X(num_ctas,      "G", "", builtin_num_ctas, 0) \
 X(convert_custom_float8_sm70, "C", "arg, dst_ty, fp_downcast_rounding=None, _bitcast=False", builtin_convert_float8, 0) \
 X(convert_custom_float8_sm80, "C", "arg, dst_ty, fp_downcast_rounding=None, _bitcast=False", builtin_convert_float8, 0) \
 /* -- of Gluon -- */ \

@@ -276,6 +276,15 @@ def check_kernels():
     kernel._init_handles()
     kernel[(1, 1, 1)](X, out, N, 2)
     tally.check(np.array_equal(out, X) and kernel.metadata.num_warps == 8, "a compiled kernel runs")
+    for ctas in (2, 4, 16):
+        out[:] = 0
+        kernel = copy[(1,)](out, X, N, num_ctas=ctas)
+        tally.check(np.array_equal(out, X) and kernel.metadata.num_ctas == ctas, f"num_ctas={ctas}")
+    try:
+        copy[(1,)](out, X, N, num_ctas=3)
+        tally.check(False, "num_ctas=3")
+    except nereid.NereidError as error:
+        tally.check("must be 1, 2, 4, 8 or 16, not 3" in str(error), f"num_ctas=3: {error}")
     tally.check(pickle.loads(pickle.dumps(copy)) is copy, "pickling finds the function")
     tally.check(copy.arg_names == ["x", "out", "N"] and copy.constexprs == [2], "parameters")
     tally.check(copy.src.startswith("def copy("), "source")

@@ -199,7 +199,7 @@ class CompiledKernel:
 
     @property
     def n_max_threads(self) -> int:
-        return self.metadata.num_warps * 32
+        return 32 * min(self.metadata.num_warps * self.metadata.num_ctas, _MOST_WARPS)
 
     @property
     def shared(self) -> int:

@@ -182,9 +182,9 @@ static void test_requests(void) {
   X(nereid_image_load(&image, "/dev/zero"), NEREID_E_FILE,
     "/dev/zero is too large for a kernel file (more than 64 MiB)");
   X(nereid_emit(&text, &size, &r, 99), NEREID_E_USAGE, "99 is not a kind of code");
-  r.num_ctas = 2;
+  r.num_ctas = 3;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
-    "clusters of 2 programs are not supported yet");
+    "the number of thread blocks of a program (num_ctas) must be 1, 2, 4, 8 or 16, not 3");
   r.num_ctas = 0, r.maxnreg = 1025;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
     "the number of registers a thread must be between 1 and 1024, not 1025");

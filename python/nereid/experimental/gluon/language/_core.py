@@ -66,7 +66,7 @@ def num_warps(_semantic=None) -> int:
 
 
 def num_ctas(_semantic=None) -> int:
-    """The number of blocks of a program: 1."""
+    """The number of thread blocks of a program: the option num_ctas."""
     raise outside_kernel("num_ctas")
 
 

@@ -1,0 +1,1 @@
+nereid compile add.py:add --num-ctas 3
