@@ -14,7 +14,6 @@ IR_FILES = r"test_(frontend|line_info|compile_only|reproducer|pipeliner)\.py"
 APART = {
     "triton": [
         ("warp roles", "case", r"test_warp_specialization\.py"),
-        ("clusters", "error", r"clusters of \d+ programs are not supported"),
         ("Triton's own IR", "case", IR_FILES),
         ("Triton's own IR", "text", IR),
     ],
@@ -64,6 +63,7 @@ SUITES = [
         arguments=["--device=DEVICE"],
         aim="95%",
     ),
+    Suite("roles", CASES, ["test_roles.py"], ["triton/python/test/unit/language"], aim="all"),
     Suite("tutorials", CASES, ["test_tutorials.py"], limit=400, aim="all"),
     Suite(
         "unsloth",
