@@ -131,6 +131,9 @@
 #define E_SEMA_NOT_ITERABLE "%s can't be iterated over"
 #define R_SEMA_NOT_ITERABLE \
   "loop over tl.range(...) and load an element or a block in each iteration"
+#define H_SEMA_POINTER_LENGTH \
+  "a pointer has no length: the number of elements is an argument of its own, as in range(n)"
+#define H_SEMA_RANGE "range(n) counts from 0 to n - 1"
 #define E_SEMA_EMPTY "%s() of an empty sequence"
 #define E_SEMA_KEY "no item has the key %s"
 #define E_SEMA_INDEX "index %lld is outside of %u items"

@@ -22,6 +22,13 @@ Value builtin_len(Sema *S, Call *c) {
   return value_int(n);
 }
 
+static Value refuse_conversion(Sema *S, Call *c, const char *what, const char *wanted,
+                               const char *remedy) {
+  refuse_argument(S, c->args[0], what, wanted, c->spans[0]);
+  if (c->args[0].kind == V_TILE) sema_hint(S, H_SEMA_REMEDY, remedy);
+  return value_error();
+}
+
 Value builtin_int(Sema *S, Call *c) {
   BigInt i;
   double f;
@@ -34,7 +41,7 @@ Value builtin_int(Sema *S, Call *c) {
     long long n = strtoll(v.u.s, &end, 10);
     if (!*end && !errno) return value_int(n);
   }
-  return refuse_argument(S, v, "int()", "a number", c->spans[0]);
+  return refuse_conversion(S, c, "int()", "a number", "x.to(tl.int32)");
 }
 
 static bool text_float(const char *s, double *out) {
@@ -57,7 +64,8 @@ Value builtin_float(Sema *S, Call *c) {
   double f;
   Value v = c->args[0];
   if (value_as_float(v, &f) || (v.kind == V_STR && text_float(v.u.s, &f))) return value_float(f);
-  return refuse_argument(S, v, "float()", "a number or a string such as \"inf\"", c->spans[0]);
+  return refuse_conversion(S, c, "float()", "a number or a string such as \"inf\"",
+                           "x.to(tl.float32)");
 }
 
 Value builtin_bool(Sema *S, Call *c) {

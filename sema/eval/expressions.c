@@ -34,7 +34,9 @@ bool iterate(Sema *S, Value v, Span at, const Value **items, uint32_t *n) {
     }
   } else {
     if (v.kind != V_ERROR) sema_error(S, at, E_SEMA_NOT_ITERABLE, value_describe(S->arena, v));
-    if (value_is_block(v)) sema_hint(S, H_SEMA_TILE_ITEMS);
+    if (value_is_pointer(v)) sema_hint(S, H_SEMA_POINTER_LENGTH);
+    else if (value_is_block(v)) sema_hint(S, H_SEMA_TILE_ITEMS);
+    else if (value_is_typed(v)) sema_hint(S, H_SEMA_RANGE);
     return false;
   }
   *items = list.u.tuple->data;

@@ -80,6 +80,7 @@ static bool push_axis(Sema *S, TileIndex *x, int64_t extent, Span at) {
 static bool index_axis(Sema *S, TileIndex *x, Value v, Span at) {
   if (x->axis >= x->from.rank) {
     sema_error(S, at, E_SEMA_INDEX_COUNT, type_text(S->arena, x->from));
+    if (x->from.dtype == DT_PTR) sema_hint(S, H_SEMA_POINTER_ITEM);
     return false;
   }
   int64_t n = x->from.shape[x->axis], i, count = n, start = 0, step = 1;

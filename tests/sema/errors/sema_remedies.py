@@ -49,6 +49,15 @@ def kernel(x, n):
     round(v)
     for e in v:
         pass
+    # a pointer's, and a number's
+    x[0]
+    len(x)
+    for e in x:
+        pass
+    for e in n:
+        pass
+    int(v)
+    float(n)
     # shapes
     w = tl.load(x + tl.arange(0, 16))
     v + w
