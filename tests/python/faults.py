@@ -10,11 +10,10 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
 sys.path.append(str(ROOT / "tests/support"))
+import sanitizers  # noqa: E402
 from tally import check, report  # noqa: E402
 
-# Under `make stress` sanitizers leave faults to who handles them otherwise.
-SANITIZERS = os.environ.get("ASAN_OPTIONS", "")
-os.environ["ASAN_OPTIONS"] = f"{SANITIZERS}:handle_segv=0:handle_sigbus=0"
+sanitizers.leave_faults()
 
 PROGRAM = '''
 import sys

@@ -12,9 +12,12 @@ import argparse, json, pathlib, re, signal, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
+import sanitizers  # noqa: E402
 from tally import check, report  # noqa: E402
 from tuner import (FAILS, FAULTS, HANGS, LARGE, OK, WRONG, Machine, by_config,  # noqa: E402
                    fake_gpu, scale, space, without_doubt)
+
+sanitizers.leave_faults()
 
 BY_MODE = "cdiv(n, BLOCK),MODE+1"
 FAKE = f"axis=1,hang={HANGS + 1},fault={FAULTS + 1},wrong={WRONG + 1}"
