@@ -1,4 +1,5 @@
 /* Arguments, axes and sizes, as rules ask for them, and results, as rules set them. */
+#include <float.h>
 #include <string.h>
 
 #include "graph/messages.h"
@@ -121,6 +122,15 @@ double infer_number(Infer *in, const char *param) {
 
 Name infer_string(Infer *in, const char *param) {
   return infer_has(in, param) ? graph_arg(in->g, in->n, param).name : "";
+}
+
+double dtype_largest_finite(DType t) {
+  switch (t) {
+    case DT_F16: return 65504;
+    case DT_BF16: return 0x1.FEp127;
+    case DT_F64: return DBL_MAX;
+    default: return FLT_MAX;
+  }
 }
 
 DType infer_dtype(Infer *in, const char *param, DType otherwise) {

@@ -113,6 +113,8 @@ bool infer_expands(Infer *in, const Operand *x, const Dim *shape, uint32_t rank)
 /* Fails if it cannot. */
 void infer_fits(Infer *in, const Operand *x, const Dim *shape, uint32_t rank);
 DType infer_to_float(DType t); /* integers become f32 */
+/* The largest number of a float dtype; that of f32 for others. */
+double dtype_largest_finite(DType t);
 void infer_need_float(Infer *in, DType t);
 /* Is a loss the mean or the sum of all, as `reduction` says? */
 bool infer_reduces(Infer *in);

@@ -1,5 +1,4 @@
 /* Pointwise ops: the expression of an element, by the table in graph/ops/op_table.def. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -246,19 +245,10 @@ static const char *lerp(const Context *c) {
   return fabs(operand_number(c, 2)) < 0.5 ? LERP_LOW : LERP_HIGH;
 }
 
-static double largest_finite(DType t) {
-  switch (t) {
-    case DT_F16: return 65504;
-    case DT_BF16: return 0x1.fep127;
-    case DT_F64: return DBL_MAX;
-    default: return FLT_MAX;
-  }
-}
-
 /* The operands replace NaN, inf and -inf, as far as they are given. */
 static const char *nan_to_num(Context *c) {
   if (dtype_is_int(c->p->compute)) return c->row->integers;
-  double max = largest_finite(c->in.n->type.dtype);
+  double max = dtype_largest_finite(c->in.n->type.dtype);
   double otherwise[] = {0, max, -max};
   static const char *const names[] = {"nan", "posinf", "neginf"};
   const char *by[3];

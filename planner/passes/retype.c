@@ -98,21 +98,12 @@ static void name_dtype(Graph *g, Node *n, DType t) {
   n->nnamed++;
 }
 
-static double largest_of_dtype(DType t) {
-  switch (t) {
-    case DT_F16: return 65504;
-    case DT_BF16: return 0x1.FEp127;
-    case DT_F32: return 0x1.FFFFFEp127;
-    default: return 0x1.FFFFFFFFFFFFFp1023;
-  }
-}
-
 /* The largest number of the model's own dtype, as masks have it, becomes that of the other; so does
  * a larger one that is made an element, which eager mode would refuse. */
 static void clip_number(const Retype *r, Arg *a, bool element) {
   if (a->kind != ARG_FLOAT || !isfinite(a->number)) return;
-  double size = fabs(a->number), largest = largest_of_dtype(r->to);
-  if (size == largest_of_dtype(r->own) || (element && size > largest))
+  double size = fabs(a->number), largest = dtype_largest_finite(r->to);
+  if (size == dtype_largest_finite(r->own) || (element && size > largest))
     a->number = copysign(largest, a->number);
 }
 

@@ -55,6 +55,9 @@ def arguments():
         "avg_pool3d": (lambda x: F.avg_pool3d(x, 2, divisor_override=0), torch.ones(1, 2, 2, 2)),
         "index_add": (lambda x, y: x.index_add(0, torch.tensor([0]), y), torch.ones(3, 2),
                       torch.ones(1, 4)),
+        "alpha of index_add": (lambda x: x.index_add(0, torch.tensor([0, 1]), x, alpha=1e5),
+                               x.half()),
+        "fill_ of bfloat16": (lambda x: x.clone().fill_(3.395e38), x.bfloat16()),
     }
 
 
@@ -105,12 +108,22 @@ def error_of(function, *inputs):
 
 
 def check_arguments():
+    warned = []
+    logger, keeper = logging.getLogger("nereid.torch_backend"), logging.Handler()
+    keeper.emit = lambda record: warned.append(record.getMessage())
+    handlers, logger.handlers = logger.handlers, [keeper]
+    logging.getLogger("torch._subclasses.fake_tensor").disabled = True
+    logging.disable(logging.NOTSET)
     for name, (function, *inputs) in arguments().items():
         torch._dynamo.reset()
         want = error_of(function, *inputs)
         got = error_of(torch.compile(function, backend="nereid"), *inputs)
         same = got is not None and (isinstance(got, type(want)) or str(want) in str(got))
         tally.check(same and str(want)[:40] in str(got), f"{name}: {got!r}, not {want!r}")
+    logging.disable(logging.CRITICAL)
+    logger.handlers = handlers
+    asked = [text for text in warned if "please report" in text]
+    tally.check(warned and not asked, f"asks to report what eager mode raises, too: {asked}")
     for name, (function, *inputs) in allowed().items():
         torch._dynamo.reset()
         got = torch.compile(function, backend="nereid")(*inputs)

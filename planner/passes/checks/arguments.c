@@ -22,7 +22,7 @@ typedef enum { FIT_COMPUTED, FIT_ELEMENTS, FIT_ON_CPUS } Fit;
 
 static double largest_float(DType t, Fit fit, bool host) {
   bool element = fit == FIT_ELEMENTS || (fit == FIT_ON_CPUS && host);
-  return element && t == DT_F16 ? 65504 : 3.4028234663852886e38;
+  return dtype_largest_finite(element ? t : DT_F32);
 }
 
 /* The numbers from lo to hi.  An unsigned dtype takes negative integers that it can wrap, and no
@@ -52,7 +52,7 @@ static bool always_fits(const Arg *a, DType t, const Held *held) {
     return number_dtype(a) != DT_F64 && dtype_is_float(t) && held->hi > 0x1p64;
   DType from = a->node->args[0].node->type.dtype;
   if (dtype_is_int(from)) return dtype_is_int(t) ? dtype_represents(t, from) : held->hi > 0x1p64;
-  return dtype_is_float(t) && (dtype_represents(t, from) || (from != DT_F64 && held->hi > 65504));
+  return dtype_is_float(t) && dtype_largest_finite(from) <= held->hi;
 }
 
 /* The number is none of the bounds', and for a float dtype it is finite. */

@@ -67,7 +67,7 @@ void limit_samples(Build *b) {
 /* Can a number that is drawn be v?  f32 and bf16 have all of 64 bits, rounded; a graph's integers
  * have no more, but a double next to their ends is one of them. */
 static bool is_drawn(DType t, double v) {
-  if (dtype_is_float(t)) return t != DT_F16 || fabs(v) <= 65504;
+  if (dtype_is_float(t)) return fabs(v) <= dtype_largest_finite(t);
   double bits = dtype_bits(t);
   bool sign = t != DT_I1 && dtype_is_signed(t);
   bool below = bits == 64 || v < exp2(sign ? bits - 1 : bits);

@@ -106,8 +106,11 @@ def _place(error: BaseException, graph: torch.fx.Graph) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Is it a mistake of Nereid's, not a limit that a message explains?"""
+    """Is it a mistake of Nereid's, not a limit that a message explains, nor what eager mode raises
+    for the same arguments (decompositions/checks.py)?"""
     internal = getattr(errors, "InternalError", ())
+    if getattr(error, "raised_by_eager_mode", False):
+        return False
     return isinstance(error, internal) or not isinstance(
         error, (errors.NereidError, MemoryError, OSError))
 

@@ -21,22 +21,22 @@ aten = torch.ops.aten
 
 # Operators whose numbers PyTorch checks as it computes.
 _TRIED = (
-    "add", "addcdiv", "addcmul", "celu", "clamp", "clamp_max", "clamp_min", "div", "elu", "fill",
-    "floor_divide", "fmod", "full_like", "gelu", "hardshrink", "hardtanh", "leaky_relu", "lerp",
-    "logit", "masked_fill", "new_full", "polygamma", "pow", "remainder", "rsub", "softplus",
-    "softshrink", "sub", "threshold", "where", "index_fill", "scatter", "_adaptive_avg_pool2d",
-    "_adaptive_avg_pool3d", "adaptive_max_pool2d", "adaptive_max_pool3d", "bernoulli",
-    "normal_functional", "scalar_tensor", "uniform", "exponential", "geometric", "cauchy",
-    "log_normal")
+    "add", "addcdiv", "addcmul", "celu", "clamp", "clamp_max", "clamp_min", "div", "elu",
+    "fill", "floor_divide", "fmod", "full_like", "gelu", "hardshrink", "hardtanh", "leaky_relu",
+    "lerp", "logit", "masked_fill", "new_full", "polygamma", "pow", "remainder", "rsub",
+    "softplus", "softshrink", "sub", "threshold", "where", "index_add", "index_fill", "scatter",
+    "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "bernoulli", "normal_functional", "scalar_tensor", "uniform",
+    "exponential", "geometric", "cauchy", "log_normal")
 _CHOICES = ("index", "indices")  # of the first element
 # Operators that stay whole where data decides a number of theirs: the compiler checks it as the
 # table of operators says, and PyTorch's forms would ask for its value.
 _WHOLE_WITH_NUMBERS = (
     aten.addcdiv.default, aten.addcmul.default, aten.addmm.default, aten.addmv.default,
     aten.baddbmm.default, aten.celu.default, aten.constant_pad_nd.default, aten.elu.default,
-    aten.hardshrink.default, aten.hardtanh.default, aten.leaky_relu.default,
-    aten.linspace.default, aten.masked_fill.Scalar, aten.nan_to_num.default,
-    aten.pow.Tensor_Scalar, aten.softplus.default)
+    aten.hardshrink.default, aten.hardtanh.default, aten.index_add.default,
+    aten.leaky_relu.default, aten.linspace.default, aten.masked_fill.Scalar,
+    aten.nan_to_num.default, aten.pow.Tensor_Scalar, aten.softplus.default)
 
 
 # ---- arguments ----
@@ -253,6 +253,18 @@ def _tried_operators():
                 yield target
 
 
+def _of_arguments(rule):
+    """The rule, whose errors are eager mode's, and no failure of ours."""
+    def check(*args, **kwargs):
+        try:
+            rule(*args, **kwargs)
+        except Exception as error:
+            error.raised_by_eager_mode = True
+            raise
+
+    return check
+
+
 def _checked(target, form, rules):
     def check(*args, **kwargs):
         for rule in rules:
@@ -268,10 +280,10 @@ def with_checks(table: dict, of_data: bool) -> dict:
                          for target in _WHOLE_WITH_NUMBERS if target in table}}
     rules: dict = {}
     for target in _tried_operators():
-        rules.setdefault(target, []).append(
-            lambda *args, _target=target, **kwargs: _check_arguments(_target, args, kwargs))
+        rules.setdefault(target, []).append(_of_arguments(
+            lambda *args, _target=target, **kwargs: _check_arguments(_target, args, kwargs)))
     for target, rule in _OTHERS.items():
-        rules.setdefault(target, []).append(rule)
+        rules.setdefault(target, []).append(_of_arguments(rule))
     for target, rule in _DATA.items() if of_data else ():
         rules.setdefault(target, []).append(rule)
     return {**table, **{target: _checked(target, table.get(target), made)
