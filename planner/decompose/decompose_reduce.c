@@ -217,20 +217,41 @@ static Node *variance(Build *b, Node *x, uint32_t set, Node **mean) {
 
 static Node *wide_self(Build *b) { return build_widen(b, build_self(b)); }
 
+/* The first element along the axes; NULL: there may be none. */
+static Node *first_along(Build *b, Node *x, uint32_t set) {
+  Dim zero = build_const(b, 0), one = build_const(b, 1);
+  for (uint32_t i = 0; i < rank_of(x); i++) {
+    if (!(set >> i & 1)) continue;
+    if (dim_range(build_dims(b), x->type.shape[i]).lo < 1) return NULL;
+    x = build_slice(b, x, i, zero, one, 1);
+  }
+  return x;
+}
+
+/* The square root of the variance.  The mean of equal elements may be rounded, and a deviation that
+ * should be 0 has a gradient of its own size; differences from the first element are 0 there. */
+static Node *deviation(Build *b, uint32_t set, Node **mean) {
+  Node *x = wide_self(b), *first = first_along(b, x, set);
+  if (first) x = build_sub(b, x, first);
+  Node *var = variance(b, x, set, mean);
+  if (first) *mean = build_add(b, *mean, first);
+  return build_op1(b, OP_aten_sqrt_default, var);
+}
+
 Node *decompose_var(Build *b) {
   Node *mean;
   return build_to_result(b, variance(b, wide_self(b), find_reduced_axes(b), &mean));
 }
 
 Node *decompose_std(Build *b) {
-  Node *mean, *var = variance(b, wide_self(b), find_reduced_axes(b), &mean);
-  return build_to_result(b, build_op1(b, OP_aten_sqrt_default, var));
+  Node *mean;
+  return build_to_result(b, deviation(b, find_reduced_axes(b), &mean));
 }
 
 static Node *with_mean(Build *b, bool root) {
   const ValueType *t = b->in.n->type.items;
-  Node *mean, *var = variance(b, wide_self(b), find_reduced_axes(b), &mean);
-  if (root) var = build_op1(b, OP_aten_sqrt_default, var);
+  uint32_t set = find_reduced_axes(b);
+  Node *mean, *var = root ? deviation(b, set, &mean) : variance(b, wide_self(b), set, &mean);
   mean = build_view(b, mean, t[1].rank, t[1].shape);
   var = build_to(b, var, t[0].dtype);
   return build_pair(b, var, build_to(b, mean, t[1].dtype));

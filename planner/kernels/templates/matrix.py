@@ -89,12 +89,14 @@ def matrix_order(to, a, b, R: tl.constexpr, C: tl.constexpr):
 @triton.jit
 def matrix_cholesky(to, a, b, R: tl.constexpr):
     # The lower factor, which reads the lower triangle, and after it the number of the first column
-    # without a root, from 1, or 0.  Columns from there on stay as they are.
+    # without a root, from 1, or 0.  From there on elements of later rows are the matrix's, as LAPACK
+    # leaves them.
     M: tl.constexpr = triton.next_power_of_2(R)
     row = tl.arange(0, M)[:, None]
     column = tl.arange(0, M)[None, :]
     x = matrix_load(a, R, R, M, M)
     x = tl.where(row >= column, x, 0.0)
+    matrix = x
     info = 0
     for k in range(R):
         c = matrix_column(x, k, M)
@@ -105,6 +107,8 @@ def matrix_cholesky(to, a, b, R: tl.constexpr):
         rest = tl.where(column == k, c, x - c * across)
         changed = (row >= column) & (column >= k) & (info == 0)
         x = tl.where(changed, rest, x)
+    failed = info - 1
+    x = tl.where((failed >= 0) & (row > failed) & (column >= failed), matrix, x)
     matrix_store(to, x, R, R, M, M)
     tl.store(to + R * R, info.to(to.dtype.element_ty))
 
