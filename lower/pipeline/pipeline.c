@@ -432,19 +432,24 @@ static void note_uses_of_block(Uses *u, const NestBlock *b) {
   }
 }
 
-/* Shared memory that others than the rings need while the loop runs. */
+/* Shared memory that others than the rings need while the loop runs: an estimate, since they may
+ * share bytes with each other, but none is smaller than the largest of them. */
 static int64_t other_bytes(const Pipe *p) {
   enum { COMBINE_BYTES = 16384 };
   Uses u = {p, ARENA_ARRAY(p->scratch, uint8_t, p->n->nbuffers + 1), BEFORE, false};
   note_uses_of_block(&u, p->n->body);
-  int64_t sum = 0, most = p->u->machine->shared / 2;
+  int64_t sum = 0, largest = 0, most = p->u->machine->shared / 2;
   for (uint32_t i = 0; i < p->n->nbuffers; i++) {
     bool alive = u.where[i] & INSIDE || u.where[i] == (BEFORE | AFTER) ||
                  (u.where[i] && pipe_is_repeated(p->loop));
-    if (alive && !pipe_in_ring(p, p->n->buffers[i])) sum += p->n->buffers[i]->bytes;
+    if (!alive || pipe_in_ring(p, p->n->buffers[i])) continue;
+    int64_t bytes = p->n->buffers[i]->bytes;
+    if (bytes > largest) largest = bytes;
+    sum += bytes;
   }
   if (u.combines) sum += COMBINE_BYTES;
-  return sum < most ? sum : most;
+  if (sum > most) sum = most;
+  return sum > largest ? sum : largest;
 }
 
 static bool is_group_dot(const NestStmt *st) {
