@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lang/base/options.h"
 #include "runtime/compile/config.h"
 #include "runtime/compile/spec.h"
 
@@ -69,10 +70,9 @@ void tune_use_print(const nereid_setting *settings, int n) {
   printf("take it by:");
   for (int i = 0; i < n; i++) {
     const nereid_setting *s = &settings[i];
-    if (!strcmp(s->name, "num_warps")) printf(" --num-warps %s", s->value);
-    else if (!strcmp(s->name, "num_stages")) printf(" --num-stages %s", s->value);
-    else if (!strcmp(s->name, "maxnreg")) printf(" --maxnreg %s", s->value);
-    else if (!config_is_option(s->name) && !spec_begins_descriptor(s->value))
+    const OptionRow *option = option_tuned(s->name);
+    if (option) printf(" %s %s", option->flag, s->value);
+    else if (!spec_begins_descriptor(s->value))
       printf(" -D %s=%s", s->name, s->value);
   }
   putchar('\n');
