@@ -295,6 +295,46 @@ static void through_rows(Build *s, NestVar *from, NestVar *to, int64_t columns) 
   build_close(s, &o);
 }
 
+/* The axis along which a thread's neighbors are in registers, and how many; of none the last. */
+static int64_t run_in_registers(const Layout *l, int *axis) {
+  *axis = l->rank - 1;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].hw == HW_REG && l->d[i].stride == 1 && l->d[i].extent > 1) {
+      *axis = l->d[i].axis;
+      return l->d[i].extent;
+    }
+  return 1;
+}
+
+/* Are columns read several elements at once, of what is held as fragments are? */
+static bool reads_columns(const Layout *from, const Layout *to) {
+  enum { PAIR = 2 };
+  int across, along;
+  int64_t held = run_in_registers(from, &across), read = run_in_registers(to, &along);
+  return to->rank == 2 && !along && read > PAIR && (!across || held <= PAIR);
+}
+
+/* Through a buffer of columns, of which threads read several elements at once.  Those of fragments
+ * are written one by one: a chunk apart, two columns are in other banks. */
+static void through_columns(Build *s, NestVar *from, NestVar *to) {
+  enum { CHUNK = 16 };
+  int64_t size = dtype_bytes(from->dtype), pitch = from->tile.shape[0] * size + CHUNK;
+  NestBuffer *buf = build_tile_buffer(s, "tile", &from->tile);
+  buf->bytes = from->tile.shape[1] * pitch;
+  for (int reads = 0; reads < 2; reads++) {
+    NestVar *v = reads ? to : from;
+    Open o = build_open(s, v->layout);
+    Affine place = o.axes[1], row = o.axes[0];
+    affine_scale(&place, pitch);
+    affine_scale(&row, size);
+    BUG_IF(!affine_add(&place, &row), "a tile of more axes than an affine form has terms");
+    Ref x = build_tile_ref(s, v, o.axes);
+    if (reads) build_ld_shared(s, x, v->dtype, buf, ref_none(), place);
+    else build_st_shared(s, x, v->dtype, buf, ref_none(), place);
+    build_close(s, &o);
+  }
+}
+
 NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout *to) {
   NestVar *v = nest_tile_var(s->nest, from->name, *tile, to);
   if (build_same_threads(from->layout, to)) {
@@ -304,7 +344,10 @@ NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout 
     st->type = v->dtype;
     return v;
   }
-  through_rows(s, from, v, common_columns(&from->tile, tile, dtype_bytes(from->dtype)));
+  bool across = type_same_shape(from->tile, *tile) && reads_columns(from->layout, to) &&
+                machine_has(s->u->machine, HAS_BANKED_SHARED);
+  if (across) through_columns(s, from, v);
+  else through_rows(s, from, v, common_columns(&from->tile, tile, dtype_bytes(from->dtype)));
   return v;
 }
 
