@@ -149,6 +149,25 @@ void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx);
  * of its memory is that of another operand. */
 bool product_persists(const Fusion *f, const Group *g);
 
+/* ---- image_tiles.c ---- */
+
+/* Are the rows of a convolution's tiles parts of images?  Hopper's tensor copies take these at
+ * once, padding included, where a window slides by ones over 16-bit elements. */
+bool convolution_reads_images(const Fusion *f, const Group *g);
+
+enum { IMAGE_SIDES = 3 };
+
+/* So many positions along the last axis of an image, the one before, ..., of so many images. */
+typedef struct {
+  int64_t side[IMAGE_SIDES], images;
+} ImagePart;
+
+/* The part of so many rows, powers of two, of which a convolution has the fewest; of these the
+ * widest. */
+ImagePart image_part(const Graph *g, const Node *n, int64_t rows);
+/* The kernel's parameter for a side. */
+const char *image_side(uint32_t axis);
+
 /* Prints a group a line, with the values that it stores, and the rewrites as comments: --emit
  * fused. */
 void fusion_print(Text *out, const Fusion *f);

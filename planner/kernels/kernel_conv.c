@@ -3,7 +3,10 @@
  * What is summed up are the positions of the window and the channels at each.  If channels come in
  * whole blocks, a step takes one position and one block: then all of a row's addresses differ from
  * those of the step before by one number, and only what the row adds is a tile.  Few channels are
- * taken with the positions as one index. */
+ * taken with the positions as one index.
+ *
+ * Where tiles are parts of images (convolution_reads_images), a row's image and position are
+ * variables, of which its number `m` is made. */
 #include <string.h>
 
 #include "graph/ops/window.h"
@@ -15,6 +18,8 @@ typedef struct {
   Window w;
   Dim channels;    /* of a group */
   bool blocks;     /* a step takes a block of channels */
+  bool images;     /* rows are parts of images */
+  Dim place[WINDOW_AXES + 1]; /* images: the row's image and position */
   Dim at[2];       /* blocks: the position; else 0 */
   Dim index[2];    /* blocks: the channel; else channel and position; of the left and the right */
   bool right;      /* the right operand's turn, which has no rows of the result */
@@ -107,12 +112,14 @@ static void print_limit(Conv *c, Text *t, const char *x, Dim lo, Dim hi) {
 static const char *left_condition(Conv *c, const ConcatSource *p) {
   Kernel *k = c->k;
   Text t = text_new(k->arena);
+  if (c->images) text_printf(&t, "(image < %s)", kernel_extent(k, c->node->type.shape[0]));
+  else text_puts(&t, "mmask");
   for (uint32_t i = 0; i < p->nlimits; i++) {
     const char *x = split_sum_text(c, p->limits[i].x, "edge", "at");
     print_limit(c, &t, x, p->limits[i].lo, p->limits[i].hi);
   }
   if (!c->blocks) text_printf(&t, " & (ka < %s)", kernel_index(k, k->group->extent[3], NULL));
-  return t.len ? t.data : "";
+  return t.data;
 }
 
 static const char *conv_pointers(Conv *c, const ConcatSource *p, const char *first,
@@ -127,6 +134,18 @@ static const char *conv_pointers(Conv *c, const ConcatSource *p, const char *fir
   return product_pointers(k, text, axes, first, second);
 }
 
+/* All limits of a part of images, whose rows may be beyond the result. */
+static void limit_places(Conv *c, const Dim *at, ConcatSource *p) {
+  Dims *d = c->k->graph->dims;
+  p->nlimits = 0;
+  for (uint32_t i = 0; i < c->w.n; i++) {
+    Dim x = dim_add(d, c->place[i + 1], dim_mul(d, at[i], c->w.dilation[i]));
+    p->limits[p->nlimits].x = dim_sub(d, x, c->w.before[i]);
+    p->limits[p->nlimits].lo = dim_int(d, 0);
+    p->limits[p->nlimits++].hi = c->w.input->type.shape[i + 1];
+  }
+}
+
 static const char *left(Conv *c, const char **condition) {
   Kernel *k = c->k;
   Dims *d = k->graph->dims;
@@ -134,9 +153,10 @@ static const char *left(Conv *c, const char **condition) {
   uint32_t last = c->node->type.rank - 1;
   ConcatSource p;
   window_position(c, 0, at);
-  memcpy(index, k->group->element, last * sizeof *index);
+  memcpy(index, c->images ? c->place : k->group->element, last * sizeof *index);
   index[last] = dim_add(d, dim_mul(d, k->group->index[0], c->channels), at[c->w.n]);
   window_piece(k->graph, &c->w, index, at, &p);
+  if (c->images) limit_places(c, at, &p);
   *condition = left_condition(c, &p);
   product_source(k, &p);
   return conv_pointers(c, &p, "m", "ka");
@@ -182,21 +202,90 @@ static const char *begin_step(Conv *c) {
   return steps;
 }
 
+/* ---- rows ---- */
+
+/* What the template says of a tile's rows: constexprs and their product, lines and expressions. */
+typedef struct {
+  Text sides, size, counts, tiles, place, inside;
+} Rows;
+
+static Rows new_rows(Conv *c) {
+  Arena *a = c->k->arena;
+  return (Rows){text_new(a), text_new(a), text_new(a), text_new(a), text_new(a), text_new(a)};
+}
+
+static Rows consecutive_rows(Conv *c) {
+  Rows r = new_rows(c);
+  const char *m = kernel_extent(c->k, c->k->group->extent[1]);
+  text_puts(&r.sides, "BM: tl.constexpr");
+  text_puts(&r.size, "BM");
+  text_printf(&r.tiles, "tl.cdiv(%s, BM)", m);
+  text_puts(&r.place, "    m = (band + pid % (8 * columns) % height) * BM + "
+                      "tl.arange(0, BM)[:, None]\n");
+  text_printf(&r.inside, "m < %s", m);
+  return r;
+}
+
+static void bind_place(Conv *c, uint32_t axis, const char *name) {
+  Kernel *k = c->k;
+  c->place[axis] = dim_shared_index(k->graph->dims, name, c->node->type.shape[axis]);
+  kernel_bind(k, c->place[axis], name, AXIS_M);
+}
+
+/* Parts of images, the last axis first: what is left of the tile's and the row's number is that of
+ * the others. */
+static Rows rows_of_images(Conv *c) {
+  static const char *const names[] = {"x", "y", "z"}, *const counts[] = {"across", "down", "deep"};
+  Kernel *k = c->k;
+  Rows r = new_rows(c);
+  const ValueType *t = &c->node->type;
+  const char *images = kernel_extent(k, t->shape[0]);
+  text_puts(&r.sides, "BI: tl.constexpr");
+  text_puts(&r.size, "BI");
+  text_printf(&r.tiles, "tl.cdiv(%s, BI)", images);
+  text_puts(&r.place, "    part = band + pid % (8 * columns) % height\n");
+  text_printf(&r.inside, "(image < %s)", images);
+  for (uint32_t i = 0; i < c->w.n; i++) text_printf(&r.size, " * %s", image_side(i));
+  text_printf(&r.place, "    r = tl.arange(0, %s)[:, None]\n", r.size.data);
+  bind_place(c, 0, "image");
+  for (uint32_t i = 0; i < c->w.n; i++) {
+    const char *side = image_side(i), *x = names[i], *count = counts[i];
+    const char *extent = kernel_extent(k, t->shape[c->w.n - i]);
+    bind_place(c, c->w.n - i, x);
+    text_printf(&r.sides, ", %s: tl.constexpr", side);
+    text_printf(&r.counts, "    %s = tl.cdiv(%s, %s)\n", count, extent, side);
+    text_printf(&r.tiles, " * %s", count);
+    text_printf(&r.place, "    %s = part %% %s * %s + r %% %s\n", x, count, side, side);
+    text_printf(&r.place, "    part, r = part // %s, r // %s\n", count, side);
+    text_printf(&r.inside, " & (%s < %s)", x, extent);
+  }
+  Dim m = linear_of_index(k->graph->dims, c->place, t->shape, t->rank - 1);
+  text_printf(&r.place, "    image = part * BI + r\n    m = %s\n", kernel_index(k, m, NULL));
+  return r;
+}
+
 void kernel_conv(Text *out, Kernel *k) {
   const Group *g = k->group;
   Conv c = {.k = k, .node = g->nodes.data[0]};
   c.w = window_of(k->graph, c.node);
   c.channels = c.w.weight->type.shape[c.w.n];
   c.blocks = window_block(c.node) != 0;
+  c.images = convolution_reads_images(k->f, g);
   c.rows = text_new(k->arena);
   c.step = text_new(k->arena);
   product_bind(k);
+  Rows rows = c.images ? rows_of_images(&c) : consecutive_rows(&c);
   const char *conditions[2], *steps = begin_step(&c);
   const char *a = left(&c, &conditions[0]), *b = right(&c, &conditions[1]);
   product_epilogue(k);
   Slot slots[] = {
-      {"m", kernel_extent(k, g->extent[1])},
       {"n", kernel_extent(k, g->extent[2])},
+      {"sides", rows.sides.data},
+      {"size", rows.size.data},
+      {"counts", rows.counts.len ? rows.counts.data : ""},
+      {"tiles", rows.tiles.data},
+      {"place", rows.place.data},
+      {"inside", rows.inside.data},
       {"rows", c.rows.len ? c.rows.data : ""},
       {"steps", steps},
       {"step", c.step.data},

@@ -12,7 +12,7 @@ struct KernelName {
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
-    "across", "down",
+    "across", "down", "deep", "image", "y", "z", "BI", "BW", "BH", "BD",
     "tl",          "triton",  "libdevice", "xindex",      "rindex",  "xmask",      "rmask",
     "XBLOCK",      "RBLOCK",  "False",     "True",        "None",    "and",        "as",
     "def",         "for",     "if",        "in",          "is",      "lambda",     "not",

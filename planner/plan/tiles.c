@@ -61,7 +61,7 @@ static const AttentionWay attention_ways[] = {{1, 4, 2}, {1, 8, 2}, {2, 4, 2}, {
                                               {1, 4, 3}, {1, 8, 3}, {2, 2, 2}};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
-enum { CHOICES_MAX = 9, CONSTEXPRS_MAX = 4 };
+enum { CHOICES_MAX = 9, CONSTEXPRS_MAX = 6 };
 
 /* ---- choices ---- */
 
@@ -425,15 +425,33 @@ static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
  * of a large one were faster than four: fewer copies are issued between two tiles. */
 enum { SMALL_TILE = 128 * 128, PERSISTENT_STAGES = 3 };
 
+/* The sides of a part of images with so many rows; the result: how many such parts there are. */
+static Dim add_image_sides(const Tiles *t, const Group *g, int64_t rows, StepChoice *c) {
+  enum { WARPGROUP_ROWS = 64 };
+  const Node *n = g->nodes.data[0];
+  ImagePart part = image_part(t->graph, n, rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows);
+  uint32_t axes = n->type.rank - 2;
+  Dim count = blocks_of_size(t, n->type.shape[0], part.images);
+  add_choice_constexpr(t, c, "BI", part.images);
+  for (uint32_t i = 0; i < axes; i++) {
+    add_choice_constexpr(t, c, image_side(i), part.side[i]);
+    Dim parts = blocks_of_size(t, n->type.shape[axes - i], part.side[i]);
+    count = dim_mul(t->graph->dims, count, parts);
+  }
+  return count;
+}
+
 static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
   StepChoice c = choice_new(t);
   bool row = tile->bm == 1; /* no unit multiplies */
   int64_t bm = row ? tile->bm : tile_rows(t, g, tile->bm);
   int64_t bn = row ? most_of(g->extent[2], tile->bn) : fitting(g->extent[2], tile->bn);
-  add_choice_constexpr(t, &c, "BM", bm);
+  bool images = convolution_reads_images(t->fusion, g);
+  Dim rows = images ? add_image_sides(t, g, tile->bm, &c) : product_blocks(t, g, 1, bm);
+  if (!images) add_choice_constexpr(t, &c, "BM", bm);
   add_choice_constexpr(t, &c, "BN", bn);
   add_choice_constexpr(t, &c, "BK", depth(g, tile->bk));
-  c.grid[0] = dim_mul(t->graph->dims, product_blocks(t, g, 1, bm), product_blocks(t, g, 2, bn));
+  c.grid[0] = dim_mul(t->graph->dims, rows, product_blocks(t, g, 2, bn));
   c.grid[1] = g->extent[0];
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;

@@ -573,6 +573,54 @@ def packed_products(folder, command, rows):
     check(np.abs(a - b).max() <= 1e-5 * np.abs(a).max(), f"packed: {rows} rows")
 
 
+# Images, channels, sizes of an image, outputs, window, padding, dilation, groups, stride.
+IMAGES = [
+    ((2, 32, 7, 9), 32, (3, 3), 1, 1, 1, 1), ((3, 64, 6, 6), 48, (3, 3), 1, 1, 1, 1),
+    ((2, 32, 9, 9), 64, (3, 3), 2, 2, 1, 1), ((5, 16, 5, 5), 32, (2, 2), 0, 1, 1, 1),
+    ((70, 16, 4, 3), 16, (3, 3), 1, 1, 1, 1), ((1, 32, 20, 33), 32, (5, 3), (2, 1), 1, 1, 1),
+    ((2, 64, 8, 8), 64, (3, 3), 1, 1, 2, 1), ((3, 16, 41), 32, (5, ), 2, 1, 1, 1),
+    ((2, 16, 4, 5, 6), 16, (2, 3, 1), (1, 1, 0), 1, 1, 1), ((2, 32, 9, 9), 32, (3, 3), 1, 1, 1, 2),
+    ((2, 32, 1, 65), 32, (1, 3), (0, 1), 1, 1, 1), ((1, 16, 12, 12), 16, (3, 3), 3, 2, 1, 1),
+]
+IMAGE = """class G(torch.nn.Module):
+    def forward(self, x: "f16[{sizes}]", w: "f16[{weight}]"):
+        y = torch.ops.aten.permute.default(x, {first})
+        c = torch.ops.aten.conv{n}d.default(y, w, None, {stride}, {pads}, {dilation}, {groups})
+        d = torch.ops.aten.permute.default(c, {last})
+        return (d,)
+"""
+
+
+def images(folder):
+    """Plans for a GPU whose convolutions' tiles are parts of images, by the interpreter of
+    nests; the number of images is open."""
+    for shape, outs, size, pads, dilation, groups, stride in IMAGES:
+        n = len(size)
+        x = RNG.integers(-3, 4, (shape[0], *shape[2:], shape[1])).astype(np.float16)
+        w = RNG.integers(-2, 3, (outs, shape[1] // groups, *size)).astype(np.float16)
+        path = pathlib.Path(folder, "image.py")
+        path.write_text(IMAGE.format(
+            sizes=", ".join(map(str, ("s0", *x.shape[1:]))), weight=", ".join(map(str, w.shape)),
+            n=n, first=[0, n + 1, *range(1, n + 1)], last=[0, *range(2, n + 2), 1], stride=stride,
+            pads=pads if isinstance(pads, int) else list(pads), dilation=dilation, groups=groups))
+        np.save(f"{folder}/x.npy", x)
+        np.save(f"{folder}/w.npy", w)
+        plan = f"{folder}/image.plan"
+        made = subprocess.run([NEREID, "graph", path, "--no-libraries", "--device", "cuda",
+                               "--emit", "plan", "-o", plan], capture_output=True, text=True)
+        done = subprocess.run([NEREID, "graph", plan, f"{folder}/x.npy", f"{folder}/w.npy",
+                               "--device", "nest", "--out-dir", f"{folder}/images"],
+                              capture_output=True, text=True)
+        if made.returncode or done.returncode:
+            check(False, f"images {shape}: {made.stderr[:2000]}{done.stderr[:2000]}")
+            continue
+        check(("BI: " in pathlib.Path(plan).read_text()) == (stride == 1), f"parts of {shape}")
+        want = conv(np.moveaxis(x, -1, 1).astype("f4"), w.astype("f4"), None, stride,
+                    pads if isinstance(pads, int) else [*pads], dilation, groups)
+        got = np.load(f"{folder}/images/output_0.npy")
+        check(np.array_equal(got, np.moveaxis(want, 1, -1).astype(np.float16)), f"images {shape}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="interp")
@@ -586,6 +634,8 @@ def main():
         if not args.names:
             symbolic(folder, args)
             frozen(folder, args.device)
+        if "images" in args.names or (not args.names and args.device == "interp"):
+            images(folder)
     return report()
 
 

@@ -1,22 +1,23 @@
 @triton.jit
-def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def {{name}}({{parameters}}, {{sides}}, BN: tl.constexpr, BK: tl.constexpr):
     # A product of matrices: rows are the positions of all images, columns the output channels.
     # Programs next to each other share rows of the left operand and columns of the right one.
     pid = tl.program_id(0){{wide}}
-    rows = tl.cdiv({{m}}, BM)
+{{counts}}
+    rows = {{tiles}}
     columns = tl.cdiv({{n}}, BN)
     band = pid // (8 * columns) * 8
     height = tl.minimum(rows - band, 8)
-    m = (band + pid % (8 * columns) % height) * BM + tl.arange(0, BM)[:, None]
+{{place}}
     n = pid % (8 * columns) // height * BN + tl.arange(0, BN)[None, :]
     batch = tl.program_id(1){{wide}}
-    mmask = m < {{m}}
+    mmask = {{inside}}
     nmask = n < {{n}}
 {{rows}}
-    acc = tl.zeros([BM, BN], dtype=tl.float32)
+    acc = tl.zeros([{{size}}, BN], dtype=tl.float32)
     for step in range(0, {{steps}}):
 {{step}}
-        left = tl.load({{left}}, mask=mmask{{left_condition}}, other=0.0)
+        left = tl.load({{left}}, mask={{left_condition}}, other=0.0)
         right = tl.load({{right}}, mask=nmask{{right_condition}}, other=0.0)
         acc = tl.dot(left, right, acc{{precision}})
 {{body}}

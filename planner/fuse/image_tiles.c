@@ -1,0 +1,80 @@
+/* Which convolutions have tiles that are parts of images.  See planner/fuse/fuse.h. */
+#include "graph/ops/window.h"
+#include "lower/target/device_peaks.h"
+#include "planner/fuse/fuse.h"
+
+enum { HOPPER = 90, HALF_BITS = 16, WARPGROUP_ROWS = 64 };
+
+static bool slides_by_ones(const Window *w) {
+  for (uint32_t i = 0; i < w->n; i++)
+    if (!dim_is(w->stride[i], 1) || !dim_is(w->spread[i], 1)) return false;
+  return true;
+}
+
+/* All but the number of images. */
+static bool has_known_sizes(const ValueType *t) {
+  for (uint32_t i = 1; i < t->rank; i++)
+    if (!dim_is_int(t->shape[i]) || t->shape[i]->value < 1) return false;
+  return true;
+}
+
+bool convolution_reads_images(const Fusion *f, const Group *g) {
+  Graph *graph = f->graph;
+  const Node *n = g->nodes.data[0];
+  if (graph->host || !graph->gpu || graph->gpu->sm != HOPPER) return false;
+  if (prim_kind(n->op) != PRIM_CONVOLUTION || !window_block(n)) return false;
+  Window w = window_of(graph, n);
+  int64_t rows = dim_likely(graph->dims, g->extent[1]);
+  return dtype_bits(w.input->type.dtype) == HALF_BITS && slides_by_ones(&w) &&
+         has_known_sizes(&w.input->type) && has_known_sizes(&n->type) &&
+         (!rows || rows >= WARPGROUP_ROWS);
+}
+
+const char *image_side(uint32_t axis) {
+  static const char *const sides[] = {"BW", "BH", "BD"};
+  return sides[axis];
+}
+
+static int64_t divided_up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+/* The tiles of that part, which is one of `rows` positions. */
+static int64_t count_tiles(const ImagePart *p, const int64_t *extent, uint32_t axes) {
+  int64_t n = divided_up(extent[axes], p->images);
+  for (uint32_t i = 0; i < axes; i++) n *= divided_up(extent[i], p->side[i]);
+  return n;
+}
+
+static bool is_wider(const ImagePart *a, const ImagePart *b, uint32_t axes) {
+  for (uint32_t i = 0; i < axes; i++)
+    if (a->side[i] != b->side[i]) return a->side[i] > b->side[i];
+  return false;
+}
+
+/* Tries all sides from `axis` on; `rows` are left for these and the images. */
+static void try_sides(ImagePart *best, ImagePart at, const int64_t *extent, uint32_t axes,
+                      uint32_t axis, int64_t rows) {
+  enum { WIDEST = 16 };
+  if (axis < axes) {
+    for (int64_t side = 1; side <= rows; side *= 2) {
+      if (side > WIDEST && side > extent[axis]) return;
+      at.side[axis] = side;
+      try_sides(best, at, extent, axes, axis + 1, rows / side);
+    }
+    return;
+  }
+  at.images = rows;
+  int64_t now = count_tiles(&at, extent, axes);
+  int64_t least = best->images ? count_tiles(best, extent, axes) : INT64_MAX;
+  if (now < least || (now == least && is_wider(&at, best, axes))) *best = at;
+}
+
+ImagePart image_part(const Graph *g, const Node *n, int64_t rows) {
+  enum { IMAGES = 8 };
+  uint32_t axes = n->type.rank - 2;
+  int64_t extent[WINDOW_AXES + 1], images = dim_likely(g->dims, n->type.shape[0]);
+  for (uint32_t i = 0; i < axes; i++) extent[i] = n->type.shape[axes - i]->value;
+  extent[axes] = images ? images : IMAGES;
+  ImagePart best = {0};
+  try_sides(&best, best, extent, axes, 0, rows);
+  return best;
+}
