@@ -106,6 +106,8 @@ static inline bool dim_is(Dim x, int64_t value) { return dim_is_int(x) && x->val
 static inline bool dim_is_index(Dim x) { return x->kind == DIM_SYMBOL && x->indexed; }
 /* The size that an index was made with. */
 Dim dim_index_size(const Dims *d, Dim index);
+/* Does the symbol take part in x? */
+bool dim_mentions(Dim x, Dim symbol);
 /* An interval that holds all values of x, from its symbols' ranges. */
 DimRange dim_range(const Dims *d, Dim x);
 /* Is x a multiple of n, whatever its symbols are?  n > 0. */

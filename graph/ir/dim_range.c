@@ -78,6 +78,13 @@ DimRange dim_range(const Dims *d, Dim x) {
   return (DimRange){(a.lo > b.lo) == max ? a.lo : b.lo, (a.hi > b.hi) == max ? a.hi : b.hi};
 }
 
+bool dim_mentions(Dim x, Dim symbol) {
+  if (x == symbol) return true;
+  for (uint32_t i = 0; i < x->n; i++)
+    if (dim_mentions(x->args[i], symbol)) return true;
+  return false;
+}
+
 bool dim_divisible(Dim x, int64_t n) {
   if (x->kind == DIM_INT || x->kind == DIM_PRODUCT) return x->value % n == 0;
   if (x->kind != DIM_SUM || x->value % n != 0) return n == 1;

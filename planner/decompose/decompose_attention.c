@@ -161,13 +161,6 @@ static Node *build_seed(Build *b) {
 
 /* ---- one row of several heads that share their keys ---- */
 
-static bool dim_mentions(Dim x, Dim symbol) {
-  if (x == symbol) return true;
-  for (uint32_t i = 0; i < x->n; i++)
-    if (dim_mentions(x->args[i], symbol)) return true;
-  return false;
-}
-
 /* Are each `times` heads of x, [B, H, S, D], the same place in memory? */
 static bool repeats(Build *b, Node *x, int64_t times) {
   Graph *g = b->in.g;

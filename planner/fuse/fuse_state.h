@@ -1,6 +1,7 @@
 /* The insides of fusion:
  *
  *   domains.c  the rows and columns of groups, and the index of a node there
+ *   gathers.c  the gathers that products make in their loads
  *   stores.c   the nodes that are computed where they are used, and those that memory has
  *   joining.c  the group that a node joins
  *   fuse.c     the order of it all, and loops
@@ -82,6 +83,8 @@ typedef struct {
   bool inner;     /* every score or packed weight has one, computed within the kernel */
   bool passing;   /* in memory that is written to later: read while it is there */
   int64_t bytes;  /* in memory that are read to compute it */
+  const Node *product; /* that loads its elements, the last of its users that do; NULL: none */
+  bool gathered;  /* a gather that the product makes in its loads */
 } Info;
 
 /* The groups that write slices of a memory, the latest last. */
@@ -106,6 +109,10 @@ typedef struct {
 uint32_t fuse_text_work(const char *text);
 /* Calls in it of functions that a kernel has the whole text of: of libdevice, and of templates. */
 uint32_t fuse_text_functions(const char *text);
+/* Is the operand one of a product whose tiles the kernel loads, and nothing else of it? */
+bool fuse_loads_operand(const Node *user, const Node *operand);
+/* Can the kernel of the product, which loads n's elements through views, gather them instead? */
+bool fuse_gathers_in_loads(const Fuser *s, const Node *product, const Node *n);
 /* Finds how each value is used. */
 void fuse_survey_uses(Fuser *s);
 /* Is n computed where it is used?  Its operands have been decided. */

@@ -92,9 +92,25 @@ void each_use_at(const Fusion *f, Node *n, const Dim *index, UseAt *use, void *c
 
 /* ---- operands without indices ---- */
 
-static void use_in_memory(Node *operand, UseAt *use, void *ctx) {
+typedef struct {
+  const Fusion *f;
+  UseAt *use;
+  void *ctx;
+} MemoryUse;
+
+static void use_in_memory(const Fusion *f, Node *operand, UseAt *use, void *ctx);
+
+static void use_gathered(Node **operand, void *ctx) {
+  const MemoryUse *m = ctx;
+  if (is_tensor(*operand)) use_in_memory(m->f, *operand, m->use, m->ctx);
+}
+
+/* What a product gathers in its loads is computed nowhere: its tensor and its index are used. */
+static void use_in_memory(const Fusion *f, Node *operand, UseAt *use, void *ctx) {
   while (prim_is_view(operand)) operand = view_operand(operand);
-  use(operand, NULL, ctx);
+  bool gathers = operand->kind == NODE_CALL && prim_kind(operand->op) == PRIM_GATHER;
+  if (gathers && !f->of[operand->id]) graph_each_use(operand, use_gathered, &(MemoryUse){f, use, ctx});
+  else use(operand, NULL, ctx);
 }
 
 /* The uses of what is computed for each score. */
@@ -127,14 +143,14 @@ static void product_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) 
   for (uint32_t i = 0; i < n->nargs; i++) {
     if (n->args[i].kind != ARG_NODE || !is_tensor(n->args[i].node)) continue;
     if (i == 1 && prim_unpacks(n)) unpacked_uses(f, n->args[i].node, use, ctx);
-    else use_in_memory(n->args[i].node, use, ctx);
+    else use_in_memory(f, n->args[i].node, use, ctx);
   }
 }
 
 static void grad_read_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
   Attention x = attention_of(f->graph, n->args[1].node);
   Node *const computed[] = {n->args[2].node, n->args[3].node};
-  use_in_memory(n->args[0].node, use, ctx);
+  use_in_memory(f, n->args[0].node, use, ctx);
   use(n->args[1].node, NULL, ctx);
   score_uses(f, &x, 2, computed, use, ctx);
 }
@@ -146,7 +162,7 @@ static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx
                         x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
   Node *const computed[] = {x.mask, x.scores, x.chain};
   for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-    if (read[i]) use_in_memory(read[i], use, ctx);
+    if (read[i]) use_in_memory(f, read[i], use, ctx);
   score_uses(f, &x, sizeof computed / sizeof *computed, computed, use, ctx);
 }
 

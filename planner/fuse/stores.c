@@ -76,6 +76,10 @@ static bool read_from_memory(Graph *g, const Node *operand, const Node *user) {
   return k == PRIM_ATTENTION ? attention_reads(g, user, operand) : !loops(k);
 }
 
+static bool reads_whole(const UseInfo *u, const Node *operand) {
+  return u->s->info[u->user->id].gathered || read_from_memory(u->s->f->graph, operand, u->user);
+}
+
 /* The count that a node reads, which must be in memory. */
 static bool is_read_count(const Node *user, const Node *operand) {
   return prim_reads_size(user) && user->args[1].node == operand;
@@ -131,7 +135,9 @@ static void note_operand_use(Node **operand, void *ctx) {
   to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
   to->elsewhere |= !is_for_index(u, *operand);
   to->uses += view ? from->uses : 1;
-  to->apart |= view ? from->apart : read_from_memory(u->s->f->graph, *operand, u->user);
+  bool loads = !view && fuse_loads_operand(u->user, *operand);
+  if (loads || (view && from->product)) to->product = loads ? u->user : from->product;
+  to->apart |= view ? from->apart : !loads && reads_whole(u, *operand);
   to->inner |= is_for_tiles(u->s, u->user);
   int64_t reach = reach_of_use(u, *operand);
   if (reach > to->reach) to->reach = reach;
@@ -176,7 +182,12 @@ void fuse_survey_uses(Fuser *s) {
     UseInfo u = {s, n};
     bool writes = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_SCATTER;
     if (writes) s->info[n->args[0].node->id].passing = true;
+    Info *info = &s->info[n->id];
+    bool loaded = info->product && !prim_is_view(n);
+    info->gathered = loaded && info->uses == 1 && !info->apart &&
+                     fuse_gathers_in_loads(s, info->product, n);
     if (n->kind != NODE_INPUT) graph_each_use(n, note_operand_use, &u);
+    info->apart |= info->product && !info->gathered;
   }
 }
 
@@ -221,7 +232,7 @@ static FusePlace place_of(const Fuser *s, const Node *n) {
 
 static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
-  if (is_inner(s, n, k)) return true;
+  if (is_inner(s, n, k) || (info->gathered && !info->apart)) return true;
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   FusePlace place = place_of(s, n);
   bool users = place == PLACE_USERS || place == PLACE_TOGETHER;

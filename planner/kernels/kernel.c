@@ -595,17 +595,29 @@ static const char *chooses_of_some(Kernel *k, const Gather *x) {
   return t.len ? t.data : NULL;
 }
 
+static void find_gathered(Kernel *k, const Node *n, const Dim *index, Gather *x) {
+  gather_of(k->graph, n, index, x);
+  for (uint32_t i = 0; i < x->n; i++) {
+    Dim sure = sure_index(k, x->by[i].index, x->by[i].element, x->by[i].size);
+    for (uint32_t a = 0; a < x->data->type.rank && sure; a++)
+      if (x->element[a] == x->by[i].symbol) x->element[a] = sure;
+    if (sure) continue;
+    const char *at = gather_index(k, x->by[i].index, x->by[i].element, x->by[i].size);
+    unsigned axes = kernel_axes(k, x->by[i].element, x->by[i].index->type.rank);
+    kernel_bind(k, x->by[i].symbol, at, axes);
+  }
+}
+
+void kernel_gathered(Kernel *k, ConcatSource *p) {
+  Gather x;
+  find_gathered(k, p->operand, p->index, &x);
+  p->operand = x.data;
+  memcpy(p->index, x.element, x.data->type.rank * sizeof *x.element);
+}
+
 static Value gather_element(Kernel *k, Node *n, const Dim *index) {
   Gather x;
-  gather_of(k->graph, n, index, &x);
-  for (uint32_t i = 0; i < x.n; i++) {
-    Dim sure = sure_index(k, x.by[i].index, x.by[i].element, x.by[i].size);
-    for (uint32_t a = 0; a < x.data->type.rank && sure; a++)
-      if (x.element[a] == x.by[i].symbol) x.element[a] = sure;
-    if (sure) continue;
-    const char *at = gather_index(k, x.by[i].index, x.by[i].element, x.by[i].size);
-    kernel_bind(k, x.by[i].symbol, at, kernel_axes(k, x.by[i].element, x.by[i].index->type.rank));
-  }
+  find_gathered(k, n, index, &x);
   bool ahead = k->loads_ahead;
   k->loads_ahead &= x.n == 0;
   Value v = value_under(k, chooses_of_some(k, &x), x.data, x.element);

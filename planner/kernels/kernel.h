@@ -184,6 +184,9 @@ typedef struct {
  * which `first` and `second` index, also where one has one element. */
 Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *second);
 
+/* The element that p->operand, a gather, reads becomes p's: lines that load the indices. */
+void kernel_gathered(Kernel *k, ConcatSource *p);
+
 /* The function's parameters so far. */
 const char *kernel_parameters(Kernel *k);
 

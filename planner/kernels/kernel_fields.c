@@ -417,13 +417,6 @@ static const char *chosen_numbers(Kernel *k, const FieldForm *f, const FieldForm
 
 /* ---- weights as scale * field + offset ---- */
 
-bool fields_mention(Dim x, Dim digit) {
-  if (x == digit) return true;
-  for (uint32_t i = 0; i < x->n; i++)
-    if (fields_mention(x->args[i], digit)) return true;
-  return false;
-}
-
 /* A sum and product of the field and of 16-bit floats, in f32. */
 typedef struct {
   bool field;               /* it has the field */
@@ -440,7 +433,7 @@ typedef struct {
 static bool is_constant(const LinearForm *l, const Element *x) {
   for (uint32_t a = 0; a < x->node->type.rank; a++)
     for (uint32_t i = 0; i < l->n; i++)
-      if (fields_mention(x->at[a], l->digits[i])) return false;
+      if (dim_mentions(x->at[a], l->digits[i])) return false;
   return true;
 }
 

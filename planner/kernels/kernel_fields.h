@@ -46,8 +46,6 @@ typedef struct {
 bool fields_sum(Kernel *k, Node *right, const Dim *index, const FieldForm *form,
                 const FieldForm *low, const FieldPair *pair, const Dim *digits, uint32_t n,
                 FieldSum *sum);
-/* Does the digit take part in x? */
-bool fields_mention(Dim x, Dim digit);
 /* The lines that take the form's table apart, before the loop. */
 const char *fields_table(Kernel *k, const FieldForm *form);
 /* The element as a 16-bit float, or NULL if `form` is of a part of it alone, which the kernel then

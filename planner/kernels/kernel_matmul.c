@@ -80,6 +80,10 @@ static void kernel_panels(Text *out, Kernel *k) {
 void product_source(Kernel *k, ConcatSource *p) {
   Dim from[GRAPH_RANK_MAX];
   while (!k->f->of[p->operand->id] && p->operand->kind != NODE_INPUT) {
+    if (prim_kind(p->operand->op) == PRIM_GATHER) {
+      kernel_gathered(k, p);
+      continue;
+    }
     view_index(k->graph, p->operand, p->index, from);
     p->operand = view_operand(p->operand);
     for (uint32_t i = 0; i < p->operand->type.rank; i++) p->index[i] = from[i];
@@ -457,6 +461,9 @@ void kernel_matmul(Text *out, Kernel *k) {
   Operands o = prim_unpacks(n) ? packed_operands(k, &t, left_k, right_k)
                                : loaded_operands(k, &t, left_k, right_k);
   if (t.rest) o.after = rest_lines(k, &t, left_k, right_k);
+  /* What operands are gathered by is loaded before the loop. */
+  o.before = arena_printf(k->arena, "%s%s", o.before, k->body.len ? k->body.data : "");
+  k->body = text_new(k->arena);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
                   {"more_rows", t.more_rows},

@@ -93,7 +93,7 @@ typedef struct {
 static int64_t growth(Dim x, Dim symbol, int64_t by) {
   if (x == symbol) return by;
   uint32_t i = 0;
-  while (i < x->n && !fields_mention(x->args[i], symbol)) i++;
+  while (i < x->n && !dim_mentions(x->args[i], symbol)) i++;
   if (i == x->n || by > INT32_MAX) return 0;
   switch (x->kind) {
     case DIM_SUM: return growth(x->args[i], symbol, by);
@@ -128,7 +128,7 @@ static void find_places(Digits *d, const Dims *dims, Dim x) {
     if (whole && dim_divisible(dim_index_size(dims, d->symbol), place)) add_place(d, place);
   }
   for (uint32_t i = 0; i < x->n; i++)
-    if (fields_mention(x->args[i], d->symbol)) find_places(d, dims, x->args[i]);
+    if (dim_mentions(x->args[i], d->symbol)) find_places(d, dims, x->args[i]);
 }
 
 /* The index as a sum of digits, which get new symbols. */
@@ -150,7 +150,7 @@ static Dim index_of_digits(Kernel *k, Digits *d) {
 /* Does every load depend on both digits, or on none of them? */
 static bool go_together(const Reads *r, Dim a, Dim b) {
   for (size_t i = 0; i < r->loads.len; i++)
-    if (fields_mention(r->loads.data[i], a) != fields_mention(r->loads.data[i], b)) return false;
+    if (dim_mentions(r->loads.data[i], a) != dim_mentions(r->loads.data[i], b)) return false;
   return true;
 }
 
@@ -229,7 +229,7 @@ static int64_t coefficient(Dim x, Dim digit) {
   if (x == digit) return 1;
   if (x->kind == DIM_PRODUCT && x->n == 1) return x->value * coefficient(x->args[0], digit);
   for (uint32_t i = 0; x->kind == DIM_SUM && i < x->n; i++)
-    if (fields_mention(x->args[i], digit)) return coefficient(x->args[i], digit);
+    if (dim_mentions(x->args[i], digit)) return coefficient(x->args[i], digit);
   return 0;
 }
 
@@ -269,7 +269,7 @@ static void pair_words(Packed *p) {
   Dim size = dim_index_size(p->k->graph->dims, x->digit[0]);
   bool splits = p->fields && !p->form.table && dim_divisible(size, 2) &&
                 dtype_bits(p->form.masked.node->type.dtype) == 32;
-  if (!splits || (p->form.shift && fields_mention(p->form.shift, x->digit[0]))) return;
+  if (!splits || (p->form.shift && dim_mentions(p->form.shift, x->digit[0]))) return;
   uint32_t n = x->n;
   add_place(x, 2 * x->place[0]);
   if (x->n == n && !dim_is(size, 2)) return;
@@ -389,9 +389,9 @@ static void print_indices(Kernel *k, Text *out, const Digits *d, const char *fir
 
 /* Does the field depend on the digit? */
 static bool depends_on(const FieldForm *f, Dim digit) {
-  bool depends = f->shift && fields_mention(f->shift, digit);
+  bool depends = f->shift && dim_mentions(f->shift, digit);
   const Element *of = f->shift ? &f->word : &f->masked;
-  for (uint32_t i = 0; i < of->node->type.rank; i++) depends |= fields_mention(of->at[i], digit);
+  for (uint32_t i = 0; i < of->node->type.rank; i++) depends |= dim_mentions(of->at[i], digit);
   return depends;
 }
 
@@ -478,7 +478,7 @@ static int find_place(const Digits *d, int64_t place) {
 static bool is_field(const Packed *p, int a, uint32_t i) {
   Dim digit = p->axes[a].digit[i];
   return p->fields && p->form.shift &&
-         (digit == p->pair.digit || fields_mention(p->form.shift, digit));
+         (digit == p->pair.digit || dim_mentions(p->form.shift, digit));
 }
 
 static int lowest_element(const Packed *p, int a) {

@@ -5,6 +5,7 @@
  *                      for GPUs, which need many programs */
 #include <string.h>
 
+#include "graph/analysis/gather.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
@@ -16,11 +17,12 @@ static Node *as_is(Build *b, Node *y) {
   return build_become(b, OP_aten_view_default, 2, args);
 }
 
-/* x[1, k] by y[k, n], or x[m, k] by y[k, 1]: sums of rows of the matrix. */
+/* x[1, k] by y[k, n], or x[m, k] by y[k, 1]: sums of rows of the matrix; of each batch. */
 static Node *vector_product(Build *b, Node *x, Node *y, bool row) {
-  Node *v = build_to(b, row ? x : build_transpose(b, y, 0, 1), DT_F32);
-  Node *matrix = build_to(b, row ? build_transpose(b, y, 0, 1) : x, DT_F32);
-  return as_is(b, build_sum(b, build_mul(b, v, matrix), 2, false));
+  uint32_t last = rank_of(x) - 1;
+  Node *v = build_to(b, row ? x : build_transpose(b, y, last - 1, last), DT_F32);
+  Node *matrix = build_to(b, row ? build_transpose(b, y, last - 1, last) : x, DT_F32);
+  return as_is(b, build_sum(b, build_mul(b, v, matrix), 1u << last, false));
 }
 
 /* [m, k] as [parts, m, k / parts]. */
@@ -47,11 +49,35 @@ static bool is_product(const Node *n) {
          build_wide(x->dtype) == DT_F32;
 }
 
-static void find_vector(Build *b, Node *n) {
+static bool is_batch(const Node *n) {
+  return graph_is(n, OP_aten_bmm_default) && build_wide(n->args[0].node->type.dtype) == DT_F32;
+}
+
+/* Does nothing but the product read the matrices, which indices choose, in runs of `RUN` elements
+ * at least?  A sum takes each of them from where it is. */
+static bool is_gathered(Graph *g, const Node *n, const uint32_t *uses) {
+  enum { RUN = 64 };
+  while (prim_is_view(n) && uses[n->id] == 1) n = view_operand(n);
+  if (n->kind != NODE_CALL || prim_kind(n->op) != PRIM_GATHER || uses[n->id] != 1) return false;
+  Dim at[GRAPH_RANK_MAX], size = n->type.shape[n->type.rank - 1];
+  Gather x;
+  for (uint32_t i = 0; i < n->type.rank; i++)
+    at[i] = dim_shared_index(g->dims, "i", n->type.shape[i]);
+  gather_of(g, n, at, &x);
+  uint32_t rank = x.data->type.rank;
+  return rank && x.element[rank - 1] == at[n->type.rank - 1] && dim_is_int(size) &&
+         size->value >= RUN;
+}
+
+static void find_vector(Build *b, Node *n, const uint32_t *uses) {
   if (prim_unpacks(n)) return;
+  Graph *g = b->in.g;
   Node *x = n->args[0].node, *y = n->args[1].node;
-  bool row = dim_is(n->type.shape[0], 1) && view_stride(b->in.g, y, 0) == 1;
-  bool column = dim_is(n->type.shape[1], 1) && view_stride(b->in.g, x, 1) == 1;
+  uint32_t last = n->type.rank - 1;
+  bool row = dim_is(n->type.shape[last - 1], 1) && view_stride(g, y, last - 1) == 1;
+  bool column = dim_is(n->type.shape[last], 1) && view_stride(g, x, last) == 1;
+  row &= last == 1 || is_gathered(g, y, uses);
+  column &= last == 1 || is_gathered(g, x, uses);
   if (row || column) vector_product(b, x, y, row);
 }
 
@@ -64,16 +90,25 @@ static void split_product(Build *b, Node *n) {
   if (parts > 1) in_parts(b, x, y, parts);
 }
 
-static bool each_product(Graph *g, void (*improve)(Build *b, Node *n)) {
+bool pass_gemv_to_reduction(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  const uint32_t *uses = graph_use_counts(g, scratch);
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    if (!is_product(n) && !is_batch(n)) continue;
+    Build b = build_at(g, n);
+    if (!setjmp(b.in.failed)) find_vector(&b, n, uses);
+  }
+  arena_free(scratch);
+  return diag_errors(g->diags) == 0;
+}
+
+bool pass_split_k(Graph *g) {
   for (Node *n = g->first, *next; n; n = next) {
     next = n->next;
     if (!is_product(n)) continue;
     Build b = build_at(g, n);
-    if (!setjmp(b.in.failed)) improve(&b, n);
+    if (!setjmp(b.in.failed)) split_product(&b, n);
   }
   return diag_errors(g->diags) == 0;
 }
-
-bool pass_gemv_to_reduction(Graph *g) { return each_product(g, find_vector); }
-
-bool pass_split_k(Graph *g) { return each_product(g, split_product); }
