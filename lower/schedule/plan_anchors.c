@@ -30,7 +30,7 @@ static bool follows_users(Plan *p, const TileOp *op) {
 /* Does a thread load all its elements in that layout at once, or by a few accesses?  These take
  * less time than an exchange, for which the threads wait. */
 static bool is_quick_access(const Plan *p, const TileOp *op, const Layout *l) {
-  enum { FEW = 4 };
+  enum { FEW = 8 };
   const TileValue *ptr = op->args[0], *mask = op->args[1];
   int axis = plan_memory_axis(p, ptr), elements = layout_registers(l);
   unsigned bytes = plan_elem_bytes(ptr);

@@ -162,8 +162,11 @@ const char *product_precision(const Graph *g, DType t, ProductRounding rounds) {
 /* The slots of the template that say where a tile is. */
 typedef struct {
   const char *groups, *more_rows, *more_columns, *row, *column, *batch, *row_end, *column_end;
-  const char *first, *last, *step, *k; /* the steps along k, and the limit of indices */
-  const char *rest;                    /* where steps go on to after `last`; NULL: nowhere */
+  const char *first, *last, *step; /* the steps along k */
+  const char *k;                   /* the limit of indices; NULL: none */
+  struct {
+    const char *last, *step;
+  } rest[2]; /* further steps, from where those before end; NULL: none */
   Dim group;                    /* of the matrices, or of the result, as a subscript */
 } Tiling;
 
@@ -231,7 +234,9 @@ static void tile_parted_axis(Kernel *k, Tiling *t, bool rows) {
   template_fill(&text, "groups_of_axis.py", slots, sizeof slots / sizeof *slots);
   const char *more = arena_printf(k->arena, " + %s", groups);
   t->groups = text.data;
-  t->batch = arena_printf(k->arena, "tl.minimum(group, %s - 1)%s", groups, kernel_wide(k));
+  /* Copies of boxes want to know that it is not negative. */
+  t->batch = arena_printf(k->arena, "tl.maximum(tl.minimum(group, %s - 1), 0)%s", groups,
+                          kernel_wide(k));
   t->last = "depth";
   *(rows ? &t->more_rows : &t->more_columns) = more;
   *(rows ? &t->row : &t->column) = "first";
@@ -241,10 +246,13 @@ static void tile_parted_axis(Kernel *k, Tiling *t, bool rows) {
 }
 
 /* Each group of what is summed up is a batch.  8-bit elements are copied by 16 from multiples of
- * 16, where groups begin; what the last group has after such a multiple is a step of its own. */
+ * 16, where groups begin; what the last group has after such a multiple is a step of its own.
+ * Whole steps have no mask along k, so that boxes may copy them. */
 static void tile_parted_sum(Kernel *k, Tiling *t) {
   bool bytes = dtype_bits(k->group->nodes.data[0]->args[0].node->type.dtype) == 8;
-  const char *whole = "    begin = begin // 16 * 16\n    whole = end // 16 * 16\n";
+  const char *whole = "    begin = begin // 16 * 16\n"
+                      "    whole = end // 16 * 16\n"
+                      "    steady = begin + tl.maximum(whole - begin, 0) // BK * BK\n";
   const char *size = kernel_operand(k, k->group->extent[3]), *cast = end_cast(k);
   Slot slots[] = {{"before", end_pointers(k, "before", "(group - 1)")},
                   {"end", end_pointers(k, "end", "group")},
@@ -256,8 +264,14 @@ static void tile_parted_sum(Kernel *k, Tiling *t) {
   template_fill(&text, "group_of_sum.py", slots, sizeof slots / sizeof *slots);
   t->groups = text.data;
   t->first = "begin";
-  t->last = t->k = bytes ? "whole" : "end";
-  if (bytes) t->rest = "end";
+  t->last = t->k = "end";
+  if (!bytes) return;
+  t->last = "steady";
+  t->k = NULL;
+  t->rest[0].last = "whole";
+  t->rest[0].step = "BK";
+  t->rest[1].last = "end";
+  t->rest[1].step = "32"; /* as few as units multiply */
 }
 
 /* Tiles of a packed weight by themselves where one has all rows: the assembler would compute their
@@ -348,9 +362,9 @@ static const char *zero_of(const Node *n) { return sum_dtype(n) == DT_I32 ? "0" 
 static const char *loaded_left(Kernel *k, const Tiling *t, Dim left_k) {
   const Group *g = k->group;
   Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, g->index[1], left_k, true);
-  return arena_printf(k->arena,
-                      "        left = tl.load(%s, mask=mmask & (ka < %s)%s, other=%s)\n",
-                      a.pointers, t->k, a.condition, zero_of(g->nodes.data[0]));
+  const char *within = t->k ? arena_printf(k->arena, " & (ka < %s)", t->k) : "";
+  return arena_printf(k->arena, "        left = tl.load(%s, mask=mmask%s%s, other=%s)\n",
+                      a.pointers, within, a.condition, zero_of(g->nodes.data[0]));
 }
 
 static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
@@ -358,24 +372,29 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   Node *n = g->nodes.data[0];
   const char *left = loaded_left(k, t, left_k);
   Access b = matrix(k, n->args[1].node, t->group, right_k, g->index[2], false);
+  const char *within = t->k ? arena_printf(k->arena, "(kb < %s) & ", t->k) : "";
   const char *right =
-      arena_printf(k->arena, "        right = tl.load(%s, mask=(kb < %s) & nmask, other=%s)\n",
-                   b.pointers, t->k, zero_of(n));
+      arena_printf(k->arena, "        right = tl.load(%s, mask=%snmask, other=%s)\n", b.pointers,
+                   within, zero_of(n));
   return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
-/* The loop over the rest, which has less than 16 elements: a step of as few as units multiply. */
+/* The loops over the rests, as far as there are any. */
 static const char *rest_lines(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
-  Tiling rest = *t;
-  rest.k = t->rest;
-  Operands o = loaded_operands(k, &rest, left_k, right_k);
-  return arena_printf(k->arena,
-                      "    for start in range(%s, %s, 32):\n"
-                      "        ka = start + tl.arange(0, 32)[None, :]%s\n"
-                      "        kb = start + tl.arange(0, 32)[:, None]%s\n"
-                      "%s%s%s\n",
-                      t->last, t->rest, kernel_wide(k), kernel_wide(k), o.left, o.right,
-                      o.multiply);
+  Text out = text_new(k->arena);
+  Tiling part = *t;
+  for (int i = 0; i < 2 && t->rest[i].last; i++) {
+    const char *from = part.last, *step = t->rest[i].step, *wide = kernel_wide(k);
+    part.k = part.last = t->rest[i].last;
+    Operands o = loaded_operands(k, &part, left_k, right_k);
+    text_printf(&out,
+                "    for start in range(%s, %s, %s):\n"
+                "        ka = start + tl.arange(0, %s)[None, :]%s\n"
+                "        kb = start + tl.arange(0, %s)[:, None]%s\n"
+                "%s%s%s\n",
+                from, part.last, step, step, wide, step, wide, o.left, o.right, o.multiply);
+  }
+  return out.data;
 }
 
 /* The left operand's only row. */
@@ -460,7 +479,7 @@ void kernel_matmul(Text *out, Kernel *k) {
   Tiling t = tiling_of(k);
   Operands o = prim_unpacks(n) ? packed_operands(k, &t, left_k, right_k)
                                : loaded_operands(k, &t, left_k, right_k);
-  if (t.rest) o.after = rest_lines(k, &t, left_k, right_k);
+  if (t.rest[0].last) o.after = rest_lines(k, &t, left_k, right_k);
   /* What operands are gathered by is loaded before the loop. */
   o.before = arena_printf(k->arena, "%s%s", o.before, k->body.len ? k->body.data : "");
   k->body = text_new(k->arena);

@@ -516,6 +516,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
   *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3], .persists = false};
   p->persists = t->gpu && product_persists(t->fusion, g);
+  p->sums = groups_of(g) == GROUPS_OF_SUM;
   return known && mean_group(t, g, p);
 }
 
@@ -565,6 +566,7 @@ static void note_words(const Group *g, Product *p) {
   if (!words) return;
   const ValueType *t = &words->type;
   double weights = (double)p->batch * (double)p->n * (double)p->k;
+  p->beside = t->rank == 2 && t->shape[1] == g->extent[2];
   p->across = t->rank == 2 && t->shape[0] == g->extent[3] && t->shape[1] != g->extent[2];
   p->bits = (int)((double)numel_known(t) * dtype_bits(t->dtype) / weights);
 }

@@ -40,6 +40,12 @@ static const Candidate bytes[] = {
     {{128, 256, 128, 8, 3}, 11.2e6, 1}, {{64, 64, 128, 4, 5}, 7.1e6, 2},
     {{64, 32, 128, 4, 6}, 4.0e6, 3},
 };
+/* The same where the sum is in groups: few steps a tile, and results of all groups to store. */
+static const Candidate byte_sums[] = {
+    {{128, 256, 128, 8, 3}, 11.2e6, 1}, {{128, 128, 128, 4, 3}, 8.0e6, 2},
+    {{64, 128, 128, 4, 4}, 5.4e6, 2},   {{64, 64, 128, 4, 5}, 3.5e6, 2},
+    {{64, 32, 128, 4, 6}, 2.0e6, 3},
+};
 /* f32 is multiplied without tensor cores. */
 static const Candidate singles[] = {
     {{64, 64, 32, 4, 3}, 0.110e6, 4},  {{128, 64, 32, 8, 3}, 0.110e6, 2},
@@ -51,12 +57,15 @@ static const Candidate singles[] = {
 
 static const Family half_tiles = {halves, COUNT(halves), 4, 0, 2, 0.21, 0.77};
 static const Family byte_tiles = {bytes, COUNT(bytes), 4, 0, 2, 0.105, 0.77};
+static const Family byte_sum_tiles = {byte_sums, COUNT(byte_sums), 4, 0, 2.55, 0.105, 0.77};
 static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
 
-static const Family *family(DType t) {
-  if (dtype_bits(t) == 8) return &byte_tiles;
+static const Family *family_of(DType t, bool sums) {
+  if (dtype_bits(t) == 8) return sums ? &byte_sum_tiles : &byte_tiles;
   return dtype_bits(t) <= 16 ? &half_tiles : &single_tiles;
 }
+
+static const Family *family(const Product *p) { return family_of(p->dtype, p->sums); }
 
 enum { MAX_PARTS = 16, LEAST_STEPS = 4 };
 
@@ -68,7 +77,7 @@ static double larger_of(double a, double b) { return a > b ? a : b; }
 static double step_time(const Candidate *c, const Product *p, double n) {
   double rate = c->rate * peaks_of_processor(p->gpu, p->dtype);
   double work = 2.0 * c->tile.bm * c->tile.bn * c->tile.bk / rate;
-  const Family *f = family(p->dtype);
+  const Family *f = family(p);
   return larger_of(f->latency * c->tile.bk / 64 + f->overlap * work, n * work);
 }
 
@@ -86,7 +95,7 @@ static double tile_time(const Candidate *c, const Product *p) {
   double programs =
       (double)p->batch * ceil_div((double)p->m, c->tile.bm) * ceil_div((double)p->n, c->tile.bn);
   double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, p->gpu->processors);
-  const Family *f = family(p->dtype);
+  const Family *f = family(p);
   double full = floor(rest / c->resident), time = f->launch;
   double end = f->epilogue + f->epilogue_area * c->tile.bm * c->tile.bn / (128 * 128);
   if (p->persists && c->resident == 1) end *= PERSISTENT_END;
@@ -97,7 +106,7 @@ static double tile_time(const Candidate *c, const Product *p) {
 }
 
 static const Candidate *best(const Product *p, double *time) {
-  const Family *f = family(p->dtype);
+  const Family *f = family(p);
   const Candidate *list = f->tiles, *found = list;
   *time = tile_time(list, p);
   for (int i = 1; i < f->count; i++) {
@@ -111,7 +120,7 @@ static const Candidate *best(const Product *p, double *time) {
 
 int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
   double times[TILING_MAX];
-  const Family *f = family(t);
+  const Family *f = family_of(t, p && p->sums);
   const Candidate *list = f->tiles;
   for (int i = 0; i < f->count; i++) {
     int at = i;
@@ -129,7 +138,7 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
 /* The parts are written in f32, and read by the kernel that adds them. */
 static double adding(const Product *p, int parts) {
   double elements = (double)p->batch * (double)p->m * (double)p->n;
-  return family(p->dtype)->launch + memory_time(p, elements * (8.0 * parts + 2));
+  return family(p)->launch + memory_time(p, elements * (8.0 * parts + 2));
 }
 
 int tiling_parts(const Product *p) {
@@ -157,11 +166,12 @@ int tiling_parts(const Product *p) {
 
 /* A thread computes some 64 weights a step, of words that it loaded before.  `time`: of a tile of
  * rows, in us, of 4096 by 14336 weights of 4 bits on an H200 of which no multiprocessor is idle
- * (bench/compile.md), and of 8 bits; of one row as the cost model predicts it.  Memory is busy if
- * each multiprocessor has some programs. */
+ * (bench/compile.md), of 8 bits, and of words that are next to those of the next columns, where it
+ * differs; of one row as the cost model predicts it.  Memory is busy if each multiprocessor has
+ * some programs. */
 typedef struct {
   Tile tile;
-  double time, time8;
+  double time[3]; /* of 4 bits, of 8, of 4 beside; 0: as the first */
 } PackedTile;
 
 enum {
@@ -173,19 +183,21 @@ enum {
 
 /* Tiles of one row, and of more. */
 static const PackedTile packed_rows[] = {
-    {{1, 32, 256, 4, 1}, 15, 0}, {{1, 16, 512, 4, 1}, 16, 0}, {{1, 8, 1024, 4, 1}, 17, 0},
-    {{1, 16, 256, 4, 1}, 18, 0}, {{1, 32, 128, 4, 1}, 19, 0}, {{1, 64, 128, 4, 1}, 20, 0},
-    {{1, 8, 512, 4, 1}, 20, 0},  {{1, 32, 512, 8, 1}, 21, 0}, {{1, 16, 1024, 8, 1}, 22, 0},
-    {{1, 64, 64, 4, 1}, 30, 0},
+    {{1, 32, 256, 4, 1}, {15}}, {{1, 16, 512, 4, 1}, {16}}, {{1, 8, 1024, 4, 1}, {17}},
+    {{1, 16, 256, 4, 1}, {18}}, {{1, 32, 128, 4, 1}, {19}}, {{1, 64, 128, 4, 1}, {20}},
+    {{1, 8, 512, 4, 1}, {20}},  {{1, 32, 512, 8, 1}, {21}}, {{1, 16, 1024, 8, 1}, {22}},
+    {{1, 64, 64, 4, 1}, {30}},
 };
 /* A tile of 16 rows and of few columns loads more bytes of rows than of weights. */
 static const PackedTile packed_tiles[] = {
-    {{8, 32, 256, 2, 4}, 14, 21},   {{8, 64, 256, 2, 4}, 15, 21},   {{8, 64, 128, 4, 4}, 18, 19},
-    {{8, 128, 256, 4, 3}, 16, 19},  {{16, 64, 128, 4, 4}, 20, 28},  {{16, 64, 256, 4, 3}, 21, 29},
-    {{16, 128, 256, 4, 3}, 18, 24}, {{16, 128, 128, 8, 3}, 18.2, 21.6},
-    {{16, 32, 256, 2, 4}, 28, 40},  {{64, 64, 128, 4, 3}, 33, 36},  {{64, 128, 128, 8, 3}, 30, 30},
-    {{64, 64, 64, 4, 4}, 41, 36},   {{64, 32, 128, 4, 3}, 42, 42},  {{128, 128, 64, 4, 3}, 39, 31},
-    {{256, 128, 64, 8, 4}, 58, 51}, {{256, 64, 64, 8, 4}, 88, 75},
+    {{8, 32, 256, 2, 4}, {14, 21}}, {{8, 64, 256, 2, 4}, {15, 21}},
+    {{8, 64, 128, 4, 4}, {18, 19}}, {{8, 128, 256, 4, 3}, {16, 19}},
+    {{16, 64, 128, 4, 4}, {20, 28}}, {{16, 64, 256, 4, 3}, {21, 29, 18.5}},
+    {{16, 128, 256, 4, 3}, {18, 24}}, {{16, 128, 128, 8, 3}, {18.2, 21.6}},
+    {{16, 32, 256, 2, 4}, {28, 40}}, {{64, 64, 128, 4, 3}, {33, 36}},
+    {{64, 128, 128, 8, 3}, {30, 30}}, {{64, 64, 64, 4, 4}, {41, 36}},
+    {{64, 32, 128, 4, 3}, {42, 42}}, {{128, 128, 64, 4, 3}, {39, 31}},
+    {{256, 128, 64, 8, 4}, {58, 51}}, {{256, 64, 64, 8, 4}, {88, 75}},
 };
 
 static double programs_of(const Product *p, const Tile *t) {
@@ -202,7 +214,8 @@ static double programs_wanted(const Product *p) {
 static double packed_time(const Product *p, const PackedTile *t) {
   enum { WIDE = 8 };
   double idle = programs_wanted(p) / programs_of(p, &t->tile);
-  double time = p->bits >= WIDE && t->time8 > 0 ? t->time8 : t->time;
+  double time = t->time[p->bits >= WIDE ? 1 : p->beside ? 2 : 0];
+  if (time <= 0) time = t->time[0];
   return ceil_div((double)p->m, t->tile.bm) * time * (idle > 1 ? idle : 1);
 }
 

@@ -34,6 +34,29 @@ static void test_gpus(void) {
   check(gpu.sm == 90, "what is not known counts as an H200");
 }
 
+/* Groups of a sum of 8-bit floats: large tiles for long sums, more programs for short ones. */
+static void test_sums(void) {
+  Product p = product(DT_F8E4NV, 4096, 2048, 2048);
+  p.sums = true;
+  p.batch = 8;
+  Tile t = first(&p);
+  check(t.bm * t.bn == 128 * 256, "long sums in groups");
+  p.k = 256;
+  p.batch = 32;
+  t = first(&p);
+  check(t.bm == 128 && t.bn == 128 && t.warps == 4, "short ones");
+}
+
+/* Of 16 rows, words of neighboring columns take deeper steps. */
+static void test_packed(void) {
+  Tile list[TILING_MAX];
+  Product p = product(DT_BF16, 16, 14336, 4096);
+  p.bits = 4;
+  check(tiling_packed(&p, list) > 0 && list[0].bn == 64 && list[0].bk == 128, "tile-packed words");
+  p.beside = true;
+  check(tiling_packed(&p, list) > 0 && list[0].bn == 64 && list[0].bk == 256, "words beside");
+}
+
 static int64_t block_of(Dims *d, int64_t rows, int processors) {
   Node query = {.type = {.kind = VALUE_TENSOR, .dtype = DT_F32}};
   Attention x = {.query = &query,
@@ -69,6 +92,8 @@ int main(void) {
   check(tiling_parts(&odd) == 1, "an odd sum cannot be cut");
   check(tiling_parts(&narrow) > 1, "so is one in f32");
   test_gpus();
+  test_sums();
+  test_packed();
   check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");
   Product even = product(DT_F32, 256, 512, 512), many = product(DT_F32, 197, 4096, 512);
   t = tiling_cpu(&even, 128);
