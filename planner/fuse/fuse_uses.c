@@ -109,7 +109,8 @@ static void use_gathered(Node **operand, void *ctx) {
 static void use_in_memory(const Fusion *f, Node *operand, UseAt *use, void *ctx) {
   while (prim_is_view(operand)) operand = view_operand(operand);
   bool gathers = operand->kind == NODE_CALL && prim_kind(operand->op) == PRIM_GATHER;
-  if (gathers && !f->of[operand->id]) graph_each_use(operand, use_gathered, &(MemoryUse){f, use, ctx});
+  MemoryUse m = {f, use, ctx};
+  if (gathers && !f->of[operand->id]) graph_each_use(operand, use_gathered, &m);
   else use(operand, NULL, ctx);
 }
 
