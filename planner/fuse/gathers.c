@@ -20,13 +20,21 @@ static void operand_index(Graph *g, const Node *x, Dim *index) {
     index[i] = dim_shared_index(g->dims, names[3 - x->type.rank + i], x->type.shape[i]);
 }
 
-/* Goes through views from a product's operand; is what they are views of n?  `index`: of n. */
+/* Goes through views and gathers from a product's operand; is n what they read?  `index`: of n. */
 static bool find_index(Graph *g, Node *operand, const Node *n, Dim *index) {
-  Dim from[GRAPH_RANK_MAX];
-  while (operand != n && operand->kind == NODE_CALL && prim_kind(operand->op) == PRIM_VIEW) {
-    view_index(g, operand, index, from);
-    operand = view_operand(operand);
-    for (uint32_t i = 0; i < operand->type.rank; i++) index[i] = from[i];
+  while (operand != n && operand->kind == NODE_CALL) {
+    Gather x = {0};
+    PrimKind kind = prim_kind(operand->op);
+    if (kind == PRIM_GATHER) {
+      gather_of(g, operand, index, &x);
+    } else if (kind == PRIM_VIEW) {
+      view_index(g, operand, index, x.element);
+      x.data = view_operand(operand);
+    } else {
+      return false;
+    }
+    operand = x.data;
+    for (uint32_t i = 0; i < operand->type.rank; i++) index[i] = x.element[i];
   }
   return operand == n;
 }

@@ -136,8 +136,9 @@ static void note_operand_use(Node **operand, void *ctx) {
   to->elsewhere |= !is_for_index(u, *operand);
   to->uses += view ? from->uses : 1;
   bool loads = !view && fuse_loads_operand(u->user, *operand);
-  if (loads || (view && from->product)) to->product = loads ? u->user : from->product;
-  to->apart |= view ? from->apart : !loads && reads_whole(u, *operand);
+  bool gathers = from->gathered && *operand == u->user->args[0].node;
+  if (loads || ((view || gathers) && from->product)) to->product = loads ? u->user : from->product;
+  to->apart |= view ? from->apart : !loads && !gathers && reads_whole(u, *operand);
   to->inner |= is_for_tiles(u->s, u->user);
   int64_t reach = reach_of_use(u, *operand);
   if (reach > to->reach) to->reach = reach;

@@ -46,14 +46,16 @@ def by_groups(rows, w, ends):
     return np.concatenate([rows[a:b].astype(np.float64) @ m for (a, b), m in zip(parts, w)])
 
 
-def of_rows(body, steps=1, tokens=9, dtype=np.int64, least=-9, shape=None, result="y"):
+def of_rows(body, steps=1, tokens=9, dtype=np.int64, least=-9, shape=None, result="y", back=False):
     rng = np.random.default_rng(len(body))
     ends = np.cumsum(SIZES).astype(np.int32)
     x, w = halves(rng, tokens, K), halves(rng, EXPERTS, K, N)
     at = rng.integers(least, tokens, ends[-1]).astype(dtype)
     given = x.reshape(shape) if shape else x
-    want = by_groups(x[at], w.astype(np.float64), ends)
-    return Case(body, want, steps, result, x=given, at=at, w=w, offs=ends)
+    more = {"back": rng.permutation(len(at))} if back else {}
+    rows = x[at][more["back"]] if back else x[at]
+    want = by_groups(rows, w.astype(np.float64), ends)
+    return Case(body, want, steps, result, x=given, at=at, w=w, offs=ends, **more)
 
 
 def of_matrices(body, rows=6, choose=None, turned=True):
@@ -75,6 +77,9 @@ CASES = {
                               least=0, dtype=np.int32, shape=(3, 3, K)),
     "rows of an embedding": of_rows("""g = embedding.default(x, at)
                                        y = _grouped_mm.default(g, w, offs)""", least=0),
+    "rows of rows": of_rows("""g = index.Tensor(x, [at])
+                                h = index.Tensor(g, [back])
+                                y = _grouped_mm.default(h, w, offs)""", back=True),
     "rows that another reads": of_rows("""g = index.Tensor(x, [at])
                                           t = sum.default(g)
                                           y = _grouped_mm.default(g, w, offs)""",
