@@ -142,6 +142,8 @@
 #define E_NEST_TILES "`%s` works on whole tiles, which have one layout if there are several"
 #define E_NEST_SHAPE "the result of `%s` does not fit its operand, or there is no such axis"
 #define E_NEST_COPY "`copy` has one `ld` from global memory and one `st` to a buffer"
+#define E_NEST_EARLY \
+  "`%s` accesses memory that is not steady, and the wait for the kernel before comes after it"
 
 /* the interpreter of loop nests */
 #define E_NEST_NOT_BOUND "only level thread can be run"

@@ -23,6 +23,7 @@ X(schedule, TILE, SCHEDULED, pass_schedule, 0, 0, "assigns a layout to every til
 X(build, SCHEDULED, NEST, pass_build, 0, 0, "lowers ops on tiles to statements over layouts") \
 X(hoist, NEST, NEST, pass_licm, 0, 0, "hoists loop-invariant scalars out of loops") \
 X(pipeline, NEST, NEST, pass_pipeline, 0, 0, "software-pipelines loops around dots: operands become asynchronous copies into rings") \
+X(sink_wait, NEST, NEST, pass_sink_wait, HAS_GRID_DEPENDENCIES, 0, "moves the wait for the kernel before this one down to the first access to memory that it may write") \
 X(bind, NEST, THREAD, pass_bind, 0, 0, "binds the axes of layouts to warps, lanes and registers: the program of one thread") \
 X(licm, THREAD, THREAD, pass_licm, 0, 0, "hoists loop-invariant statements and unrolled loops out of loops") \
 X(cse, THREAD, THREAD, pass_cse, 0, 0, "eliminates common subexpressions, then dead statements and variables") \

@@ -94,11 +94,13 @@ void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
   if (a->is_tile) pipe_op(b, TILE_AND, DT_I1, more, more, ref_var(a->is_tile));
   size_t next = 0;
   if (a->freed) bulk_wait_empty(&p->ring[1], b, a->freed, a->freed_phase, a->in_range);
-  for (int i = 0; i < p->nrings; i++) bulk_expect(&p->ring[i], b, a->slot_w, a->in_range);
+  for (int i = 0; i < p->nrings && p->copies != COPIES_REST; i++)
+    bulk_expect(&p->ring[i], b, a->slot_w, a->in_range);
   for (size_t i = 0; i < p->slice.len; i++) {
     NestStmt *st = p->slice.data[i];
     if (st->code == NEST_NEST) {
       const Pair *pair = &p->pairs.data[next++];
+      if (p->copies && pair->steady != (p->copies == COPIES_STEADY)) continue;
       if (pair->bulk) boxes_ahead(p, b, pair->bulk, a);
       else copy_ahead(p, b, pair, a);
       continue;
@@ -106,7 +108,7 @@ void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
     NestStmt *c = pipe_clone(p, b, st);
     if (c->code == NEST_LD) c->guard = ref_var(a->in_range);
   }
-  if (pipe_has_groups(p)) nest_stmt(b, NEST_RING_COMMIT, 0, 0);
+  if (pipe_has_groups(p) && p->copies != COPIES_STEADY) nest_stmt(b, NEST_RING_COMMIT, 0, 0);
   Ref turn = ref_var(p->ring[0].turn);
   if (p->nbulk) pipe_op(b, TILE_ADD, DT_I32, turn, turn, ref_int(1));
   pipe_op(b, TILE_ADD, p->loop->type, ref_var(a->index), ref_var(a->index), p->loop->srcs[2]);
@@ -156,21 +158,34 @@ Ahead pipe_make_ahead(Pipe *p, NestBuilder *b) {
     t->div = v->div;
     p->ahead[v->id] = t;
   }
-  /* Carried ones: read in the body before they are set there, so they have a value now. */
+  return a;
+}
+
+/* Variables that run ahead, as they are in the first iteration.  Carried ones are read in the body
+ * before they are set there, so they have a value now. */
+static void begin_ahead(Pipe *p, NestBuilder *b, const Ahead *a) {
+  const NestVar *ix = p->loop->dsts[0].var;
   for (size_t i = 0; i < p->slice.len; i++) {
     const NestStmt *st = p->slice.data[i];
     if (st->code != NEST_MOV || st->dsts[0].var == ix) continue;
     NestVar *v = st->dsts[0].var;
     nest_mov(b, ref_var(p->ahead[v->id]), ref_var(v), v->dtype);
   }
-  return a;
-}
-
-void pipe_first_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
   nest_mov(b, ref_var(a->index), ahead_ref(p, p->loop->srcs[0]), a->index->dtype);
   nest_mov(b, ref_var(a->slot_w), p->nbulk ? ref_var(a->slot_r) : ref_int(0), a->slot_w->dtype);
   if (p->nbulk) nest_mov(b, ref_var(p->ring[0].turn), ref_int(0), DT_I32);
+}
+
+static void first_copies_of(Pipe *p, NestBuilder *b, const Ahead *a, Copies copies) {
+  p->copies = copies;
+  begin_ahead(p, b, a);
   for (int i = 0; i + 1 < p->depth; i++) pipe_issue_copies(p, b, a);
+  p->copies = COPIES_ALL;
+}
+
+void pipe_first_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
+  if (p->splits) first_copies_of(p, b, a, COPIES_STEADY);
+  first_copies_of(p, b, a, p->splits ? COPIES_REST : COPIES_ALL);
 }
 
 bool pipe_in_ring(const Pipe *p, const NestBuffer *b) {

@@ -9,7 +9,10 @@ typedef struct {
   NestStmt *load, *store; /* NESTs: global to a variable, the variable to a buffer */
   NestStmt *ld, *st;      /* their LD and ST; store and st are NULL until the pair is staged */
   BulkLoad *bulk;         /* NULL: each thread copies */
+  bool steady;            /* of memory that the kernel before this one does not write */
 } Pair;
+
+typedef enum { COPIES_ALL, COPIES_STEADY, COPIES_REST } Copies;
 
 /* Two products, the second of which takes what is made of the first one's result, as in attention;
  * NULL: the loop isn't rotated. */
@@ -38,6 +41,8 @@ typedef struct {
   int nbulk;          /* pairs that are copied by boxes */
   int nrings;         /* 2: the second one has what the rotation's second dot reads */
   BulkRing ring[2];   /* of these */
+  bool splits;        /* the first copies are those of steady memory, then the others */
+  Copies copies;      /* which are made now */
   NestStmt *tiles;    /* the loop around it whose next iteration's copies run ahead, or NULL */
   VEC(NestStmt *) coordinates; /* statements of its body for these copies, in order */
 } Pipe;

@@ -35,6 +35,7 @@
 
 #include "lower/lower.h"
 #include "lower/nest/nest_access.h"
+#include "lower/nest/steady.h"
 #include "lower/passes.h"
 #include "lower/pipeline/pipe.h"
 #include "lower/pipeline/stage_load.h"
@@ -747,6 +748,31 @@ static NestStmt *find_tiles(Pipe *p) {
   return may_copy_before(p, &d, tiles->regions[0]) ? tiles : NULL;
 }
 
+/* ---- steady memory ---- */
+
+static bool is_steady(const bool *steady, const Ref *base) {
+  return base->kind == REF_VAR && steady[base->var->id];
+}
+
+/* Some copies are of steady memory, others not: the kernel's wait may come between the first of
+ * them (pass sink_wait). */
+static bool find_steady(Pipe *p) {
+  size_t n = 0;
+  if (!p->n->options.steady || p->tiles || !steady_wait(p->n)) return false;
+  const bool *steady = steady_pointers(p->scratch, p->n);
+  for (size_t i = 0; i < p->slice.len; i++) {
+    const NestStmt *st = p->slice.data[i];
+    if (st->code == NEST_LD && !is_steady(steady, &st->mems[0].base)) return false;
+  }
+  for (size_t i = 0; i < p->pairs.len; i++) {
+    Pair *x = &p->pairs.data[i];
+    x->steady = x->bulk ? steady[x->bulk->access.map.base->id]
+                        : is_steady(steady, &x->ld->mems[0].base);
+    n += x->steady;
+  }
+  return n && n < p->pairs.len;
+}
+
 /* A loop that counts up by a constant: its stored loads are copied without the others where these
  * can't run ahead, or leave no room for two stages. */
 static bool plan(Pipe *p) {
@@ -755,6 +781,7 @@ static bool plan(Pipe *p) {
     return false;
   if (!plan_copies(p, true) && !plan_copies(p, false)) return false;
   p->tiles = find_tiles(p);
+  p->splits = find_steady(p);
   return true;
 }
 

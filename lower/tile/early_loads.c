@@ -3,7 +3,8 @@
  * where a large one ends.
  *
  * Option `steady` has the parameters whose memory no running kernel writes.  Loads of the body that
- * depend on nothing else come first, with what they depend on; the wait follows. */
+ * depend on nothing else come first, with what they depend on; the wait follows.  The first copies
+ * of a loop come before it, too (lower/pipeline/sink_wait.c). */
 #include "lower/passes.h"
 
 enum { THREAD_BYTES_MAX = 128 }; /* of registers that hold what is loaded early */
@@ -79,16 +80,16 @@ static void move_loads(Early *e, bool *moved) {
     note_op(e, op);
     any |= op->code == TILE_LOAD && e->early[op->results[0]->id];
   }
-  if (!any) return;
   TileOp *first = f->body->first;
   build_dependency_op(f, first, "wait");
   build_dependency_op(f, first, "launch");
+  f->options.pdl = 0; /* it has its wait */
+  if (!any) return;
   TileOp *wait = f->body->first;
   for (TileOp *op = first, *next; op; op = next) {
     next = op->next;
     if (op->code == TILE_LOAD && e->early[op->results[0]->id]) move_early(op, wait, moved);
   }
-  f->options.pdl = f->options.steady = 0; /* it has its wait */
 }
 
 static void find_dependency(TileOp *op, void *ctx) {
@@ -100,7 +101,8 @@ bool pass_early_loads(Unit *u) {
   bool own = false;
   if (!f->options.pdl || !f->options.steady) return true;
   tile_walk(f->body, find_dependency, &own);
-  if (own) return true; /* the kernel says itself when it waits */
+  if (own) f->options.steady = 0; /* the kernel says itself when it waits */
+  if (own) return true;
   Arena *scratch = arena_child(u->arena);
   Early e = {f, ARENA_ARRAY(scratch, bool, f->nvalues), ARENA_ARRAY(scratch, bool, f->nvalues),
              (int64_t)THREAD_BYTES_MAX * 32 * options_warps(&f->options)};

@@ -7,6 +7,7 @@
 #include "lang/messages.h"
 #include "lower/messages.h"
 #include "lower/nest/nest_text.h"
+#include "lower/nest/steady.h"
 #include "lower/target/atoms.h"
 #include "lower/target/machine.h"
 #include "lower/target/wgmma_layout.h"
@@ -421,6 +422,16 @@ bool nest_within_budget(const Nest *n, Diags *d) {
   return false;
 }
 
+/* Before its wait a kernel that starts early has nothing but reads of steady memory. */
+static void check_wait(NestCheck *c) {
+  const NestStmt *wait = c->n->options.steady ? steady_wait(c->n) : NULL;
+  if (!wait) return;
+  const bool *steady = steady_pointers(c->arena, c->n);
+  for (const NestStmt *s = c->n->body->first; s != wait; s = s->next)
+    if (s->code != NEST_GRID_DEPENDENCY && !steady_alone(c->n, steady, s))
+      nest_fail(c, s, E_NEST_EARLY, nest_stmt_name(s));
+}
+
 /* Its allocations (a few lists as long as the loops are deep) live as long as the nest. */
 bool nest_verify(const Nest *n, Diags *d) {
   size_t before = diag_errors(d);
@@ -431,6 +442,7 @@ bool nest_verify(const Nest *n, Diags *d) {
   check_roles(&c);
   if (diag_errors(d) > before || !nest_within_budget(n, d)) return false;
   check_block(&c, n->body);
+  if (diag_errors(d) == before) check_wait(&c);
   return diag_errors(d) == before;
 }
 
