@@ -66,6 +66,8 @@ X(WORD, dtype, PLAN, "--dtype", "T", NEREID_GRAPH_DTYPES, "fp32, bf16 or fp16: o
 X(RANGES, ranges, PLAN|SIZES, "--range", "SIZE=LO..HI", 0, "a narrower range of a size that the model leaves open: s0, or x[0] for axis 0 of input x") \
 /* The caller has proven indices in range. */ \
 X(FLAG, no_checks, PLAN, "--no-checks", 0, 0, "assumes that no operator refuses its data") \
+/* For a comparison: kernels still start before those before them have ended, and wait. */ \
+X(FLAG, no_early_loads, PLAN, "--no-early-loads", 0, 0, "on a GPU, kernels load nothing before the one before them has ended") \
 /* "records": as records say, or, on a GPU without them, a table of times; max-autotune measures \
  * both ways and keeps what it finds.  Mode eager, devices `interp` and `nest` and built projects \
  * have none. */ \

@@ -10,10 +10,11 @@
 #include "lang/base/pass.h"
 
 /* Conditions of a compilation: kernels of several nodes, weights that are constants, the device,
- * complex values in the graph, libraries that may be called. */
+ * complex values in the graph, libraries that may be called, kernels that load before those before
+ * them have ended. */
 enum {
   FUSED = 1, FROZEN = 2, FOR_GPU = 4, FOR_CPU = 8, HAS_COMPLEX = 16, LIBRARIES = 32,
-  SAVES_MEMORY = 64
+  SAVES_MEMORY = 64, EARLY_LOADS = 128
 };
 
 /* name, takes, gives, function, needs, without, meaning */
@@ -59,7 +60,8 @@ X(insert_copies, PRIMS, PRIMS, pass_insert_copies, 0, 0, "inserts copies of valu
 X(fuse, PRIMS, FUSED, pass_fuse, 0, 0, "puts nodes into groups that share a kernel") \
 X(order_groups, FUSED, FUSED, pass_order_groups, SAVES_MEMORY, 0, "orders groups so that less memory is alive at once") \
 X(write_kernels, FUSED, STEPS, pass_write_kernels, 0, 0, "writes the kernels, and the buffers and steps of the plan") \
-X(place_temporaries, STEPS, PLAN, pass_place_temporaries, 0, 0, "gives each temporary a place in the pool")
+X(place_temporaries, STEPS, PLAN, pass_place_temporaries, 0, 0, "gives each temporary a place in the pool") \
+X(overlap_steps, PLAN, PLAN, pass_overlap_steps, FOR_GPU | EARLY_LOADS, 0, "marks arguments that a kernel loads before the step before it has ended")
 
 /* Two rows may have the same function. */
 #define X(name, takes, gives, function, ...) bool function(Graph *g);

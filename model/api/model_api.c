@@ -777,6 +777,7 @@ int api_options(ModeOptions *out, const nereid_graph_options *o, bool gpu) {
   out->compile.deterministic = o->deterministic != 0;
   out->compile.asserts = gpu && o->assert_indices;
   out->compile.saves_memory = o->saves_memory != 0;
+  out->compile.early_loads = !o->no_early_loads;
   out->compile.tf32 = (unsigned)o->tf32;
   out->measures = mode == MODE_TUNE;
   out->chooser = (LibraryChooser){.kind = gpu ? NEREID_PTX : NEREID_C};

@@ -19,6 +19,7 @@
 #include "planner/passes.h"
 #include "planner/plan/buffer_pool.h"
 #include "planner/plan/call.h"
+#include "planner/plan/overlap.h"
 #include "planner/plan/tiles.h"
 #include "planner/plan/plan.h"
 
@@ -771,6 +772,13 @@ bool pass_place_temporaries(PlanCompiler *c) {
   return good;
 }
 
+bool pass_overlap_steps(PlanCompiler *c) {
+  Arena *scratch = arena_child(c->g->arena);
+  overlap_find(c->plan, scratch);
+  arena_free(scratch);
+  return true;
+}
+
 /* ---- the pipeline ---- */
 
 static bool run_plan_pass(const Pass *p, void *compiler) { return p->run.on_plan(compiler); }
@@ -794,7 +802,8 @@ static const StageLevel plan_level = {run_plan_pass, print_level, fault_of_level
 static unsigned conditions_of(const CompileOptions *o) {
   return (o->fuse ? FUSED : 0) | (o->freeze ? FROZEN : 0) |
          (o->target == TARGET_GPU ? FOR_GPU : 0) | (o->target == TARGET_CPU ? FOR_CPU : 0) |
-         (o->libraries ? LIBRARIES : 0) | (o->saves_memory ? SAVES_MEMORY : 0);
+         (o->libraries ? LIBRARIES : 0) | (o->saves_memory ? SAVES_MEMORY : 0) |
+         (o->early_loads ? EARLY_LOADS : 0);
 }
 
 const char *graph_pass_names(Arena *a, const CompileOptions *o) {

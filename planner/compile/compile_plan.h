@@ -19,6 +19,7 @@ typedef struct {
   bool deterministic; /* sums of floats have one order */
   bool asserts;       /* one that is out of range ends the launch */
   bool saves_memory;  /* runs take memory step by step */
+  bool early_loads;   /* kernels load what is steady before the one before them has ended */
   Stages *stages;     /* called for each step of the compilation, or NULL */
   const struct LibraryChooser *libraries; /* which products libraries compute; NULL: none */
   unsigned tf32;      /* bits as in Graph; of GPUs alone */

@@ -77,25 +77,11 @@ static void kernel_cache_close(PlanKernels *k) {
   k->cache = NULL;
 }
 
-/* Inputs and weights that no step writes, and no copy after the last step. */
-static void find_moving(PlanKernels *k) {
-  const Plan *p = k->plan;
-  k->moving = ARENA_ARRAY(k->arena, bool, p->nbuffers);
-  for (uint32_t i = 0; i < p->nbuffers; i++)
-    k->moving[i] = p->buffers[i].kind != BUFFER_INPUT && p->buffers[i].kind != BUFFER_WEIGHT;
-  for (uint32_t i = 0; i < p->nsteps; i++)
-    for (uint32_t a = 0; a < p->steps[i].nargs; a++)
-      if (p->steps[i].args[a].kind == STEP_BUFFER && !plan_arg_is_read(&p->steps[i].args[a]))
-        k->moving[p->steps[i].args[a].buffer] = true;
-  for (uint32_t i = 0; i < p->nupdates; i++) k->moving[p->updates[i].to] = true;
-}
-
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
   /* C compilers take all the time there is, and CPUs load from any address. */
   k->aligns = d && device_kind(d) != NEREID_C;
   k->pdl = d && device_kind(d) == NEREID_PTX;
-  find_moving(k);
   k->source.path = arena_printf(a, "<kernels of %s>", p->graph->class_name);
   k->source.text = p->source;
   k->source.size = strlen(p->source);
@@ -189,32 +175,13 @@ static int add_kernel_constexpr(Specialize *s, const StepConstexpr *c) {
   return 0;
 }
 
-/* An empty grid launches nothing, and waits for nothing. */
-static bool always_runs(const PlanStep *s) {
-  for (int i = 0; i < 3; i++)
-    if (!dim_is_int(s->grid[i]) || s->grid[i]->value < 1) return false;
-  return true;
-}
-
-/* May the step's loads of inputs run before its wait?  The step before it has waited for all that
- * came before the run, and copied or written them. */
-static bool follows_kernel(const Specialize *s) {
-  const Plan *p = s->k->plan;
-  const PlanStep *before = s->step - 1;
-  if (!s->k->pdl || p->nloops || p->nreads) return false;
-  uintptr_t at = (uintptr_t)s->step - (uintptr_t)p->steps; /* of a trial: somewhere else */
-  if (at == 0 || at >= p->nsteps * sizeof *p->steps) return false;
-  return !s->step->once && !before->once && !before->library && always_runs(before);
-}
-
-/* The bits of parameters whose memory no kernel of the run writes. */
+/* The bits of parameters whose loads run before the kernel's wait. */
 static int steady_parameters(const Specialize *s) {
   enum { BITS = 31 };
   unsigned bits = 0;
-  for (uint32_t i = 0; i < s->step->nargs && follows_kernel(s); i++) {
-    const StepArg *a = &s->step->args[i];
-    const nereid_param *p = find_kernel_param(s, a->name);
-    if (a->kind != STEP_BUFFER || s->k->moving[a->buffer] || !p) continue;
+  for (uint32_t i = 0; i < s->step->nargs && s->k->pdl; i++) {
+    const nereid_param *p = find_kernel_param(s, s->step->args[i].name);
+    if (!s->step->args[i].steady || !p) continue;
     if (p - s->info->params < BITS) bits |= 1u << (p - s->info->params);
   }
   return (int)bits;

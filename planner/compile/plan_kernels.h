@@ -53,7 +53,6 @@ typedef struct {
   Cache *cache;    /* open while kernels are compiled */
   bool asserts;    /* kernels have assertions, which are code */
   bool pdl;        /* a kernel starts before those before it end */
-  bool *moving;    /* by buffer: a run may write it; loads of the others run early */
   bool aligns;     /* rows that begin at multiples of 16 are worth a variant */
   NameMap by_key;
   NameMap symbols; /* of each kernel's name: how many it has */

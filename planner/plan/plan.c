@@ -207,7 +207,9 @@ static void print_loops(Printer *p) {
 static void print_arg(Printer *p, const StepArg *a) {
   text_printf(p->out, "%s = ", a->name);
   switch (a->kind) {
-    case STEP_BUFFER: text_printf(p->out, "%%%s", p->names[a->buffer]); return;
+    case STEP_BUFFER:
+      text_printf(p->out, "%s%%%s", a->steady ? "steady " : "", p->names[a->buffer]);
+      return;
     case STEP_INT: print_dim(p->out, a->value); return;
     case STEP_FLOAT: ir_print_float(p->out, a->number, false); return;
   }

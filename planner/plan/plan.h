@@ -78,6 +78,7 @@ typedef enum { STEP_BUFFER, STEP_INT, STEP_FLOAT } StepArgKind;
 typedef struct {
   Name name; /* the kernel's parameter */
   StepArgKind kind;
+  bool steady; /* the step's kernel loads the buffer before the step before it has ended */
   uint32_t buffer;
   Dim value;
   double number;

@@ -23,7 +23,8 @@
  *   ...
  *
  * Sizes are integers or, in quotes, expressions of symbols (graph/ir/dim.h).  `name = ` gives an
- * argument, `name: ` a constexpr.  A temporary whose offset in the pool is known says `at OFFSET`,
+ * argument, `name: ` a constexpr.  `name = steady %buffer` is loaded before the step before has
+ * ended (planner/plan/overlap.h).  A temporary whose offset in the pool is known says `at OFFSET`,
  * and the line `pool BYTES` says how large that is.  Steps count from 0.  `once` is a step that
  * runs before the first run alone: such steps come first, and use weights, constants, and
  * temporaries that no other step uses.  `call` is a step of a library (planner/plan/call.h), `once
@@ -43,6 +44,7 @@
 #include "lang/base/irtext.h"
 #include "planner/messages.h"
 #include "planner/plan/call.h"
+#include "planner/plan/overlap.h"
 
 typedef struct {
   IrReader r;
@@ -387,8 +389,8 @@ typedef VEC(StepArg) StepArgs;
 typedef VEC(StepConstexpr) StepConstexprs;
 
 static StepArg read_step_arg(Reader *p, Name name) {
-  StepArg a = {.name = name};
-  if (ir_at_kind(&p->r, IT_VALUE)) {
+  StepArg a = {.name = name, .steady = ir_accept(&p->r, "steady")};
+  if (a.steady || ir_at_kind(&p->r, IT_VALUE)) {
     a.buffer = read_buffer_name(p);
   } else if (read_plan_float(p, &a.number)) {
     a.kind = STEP_FLOAT;
@@ -546,6 +548,15 @@ static bool read_line(Reader *p) {
   return true;
 }
 
+/* What a kernel loads early must be there. */
+static void check_overlap(Reader *p) {
+  uint32_t step;
+  const StepArg *x = overlap_fault(p->plan, p->r.arena, &step);
+  if (x)
+    ir_error(&p->r, p->r.token.span, E_GRAPH_PLAN_STEADY, p->list.data[x->buffer].name,
+             p->plan->steps[step].kernel);
+}
+
 static void finish_plan(Reader *p) {
   Plan *plan = p->plan;
   plan->buffers = p->list.data;
@@ -577,5 +588,6 @@ Plan *plan_read(Arena *a, Pool *names, Diags *d, uint32_t file) {
   if (!p.r.failed) check_reads(&p);
   if (!p.r.failed) read_kernel_source(&p);
   if (!p.r.failed) finish_plan(&p);
+  if (!p.r.failed) check_overlap(&p);
   return p.r.failed ? NULL : p.plan;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "planner/plan/buffer_pool.h"
+#include "planner/plan/overlap.h"
 
 static const char *step_fault(Arena *a, const Plan *p, uint32_t at, bool has_places) {
   const PlanStep *s = &p->steps[at];
@@ -73,8 +74,15 @@ static const char *places_fault(Arena *a, const Plan *p) {
   return NULL;
 }
 
+static const char *steady_fault(Arena *a, const Plan *p) {
+  uint32_t step;
+  const StepArg *x = overlap_fault(p, a, &step);
+  return x ? arena_printf(a, "step %u has `%s` steady, which it is not", step, x->name) : NULL;
+}
+
 const char *plan_fault(Arena *a, const Plan *p, bool has_places) {
   const char *fault = order_fault(a, p);
   for (uint32_t i = 0; i < p->nsteps && !fault; i++) fault = step_fault(a, p, i, has_places);
-  return fault || !has_places ? fault : places_fault(a, p);
+  if (!fault && has_places) fault = places_fault(a, p);
+  return fault ? fault : steady_fault(a, p);
 }
