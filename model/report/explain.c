@@ -306,10 +306,23 @@ static void print_step_origin(Text *out, const PlanStep *s) {
   }
 }
 
-static void print_details(Text *out, const PlanStep *s, uint32_t number) {
+/* What the step's kernel begins to load before the step before it has ended. */
+static void print_early(Text *out, const Explanation *x, const PlanStep *s) {
+  Words w = {0};
+  for (uint32_t i = 0; i < s->nargs; i++) {
+    if (!s->args[i].steady) continue;
+    if (!w.out) w = words_new(out, "early");
+    put_wrapped_word(&w, x->plan->buffers[s->args[i].buffer].name);
+  }
+  if (w.out) text_puts(out, "\n");
+}
+
+static void print_details(Text *out, const Explanation *x, uint32_t number) {
+  const PlanStep *s = &x->plan->steps[number];
   text_printf(out, "\nstep %u: %s\n", number, s->kernel);
   print_step_origin(out, s);
   print_nodes(out, "covers", (const Node *const *)s->nodes, s->nnodes);
+  print_early(out, x, s);
   if (!s->cost) return;
   print_nodes(out, "within", s->cost->inlined, s->cost->ninlined);
   for (uint32_t i = 0; i < s->cost->nstops; i++) {
@@ -353,7 +366,7 @@ void explain_print(Text *out, const Explanation *x) {
   print_aligned(out, &t);
   print_exceeded(out, &t);
   print_causes(out, &t);
-  for (uint32_t i = 0; i < n; i++) print_details(out, &x->plan->steps[i], i);
+  for (uint32_t i = 0; i < n; i++) print_details(out, x, i);
   print_rewrites(out, x->plan->graph);
   arena_free(scratch);
 }

@@ -22,3 +22,5 @@ nereid graph $TMP/m.py --device cpu --emit plan | grep -c steady
 # A plan in which the first step does not wait is refused.
 sed 's/in0_ptr = %x/in0_ptr = steady %x/' $TMP/m.plan >$TMP/early.plan
 nereid graph $TMP/early.plan --emit plan 2>&1 | sed 's/^[^:]*://'
+# Explanations name what a step loads early.
+nereid graph $TMP/m.py --device cuda:sm_90a --libraries none --emit explain | grep '^step\|^  early'
