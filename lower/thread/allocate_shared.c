@@ -9,18 +9,21 @@
 typedef struct {
   int first, last; /* statement numbers; first < 0: unused */
   bool is_sent;    /* boxes are stored from it, until there is a wait, in a later iteration, too */
+  int copied;      /* how deep the deepest loop is that copies to it asynchronously; 0: none does */
+  int copied_end;  /* the last statement of that loop */
   Span use;        /* of the first access */
 } Life;
 
 typedef struct {
   const Nest *n;
   Life *life;
-  int at;
+  int at, depth; /* depth: of loops */
+  bool short_rings;
 } Lives;
 
 static void extend_life(Lives *s, const NestBuffer *b, int at, Span use) {
   Life *l = &s->life[b->id];
-  if (l->first < 0) *l = (Life){at, at, l->is_sent, use};
+  if (l->first < 0) l->first = l->last = at, l->use = use;
   if (at > l->last) l->last = at;
 }
 
@@ -36,6 +39,14 @@ static void extend_sent(Lives *s, int at) {
     if (s->life[i].is_sent && at > s->life[i].last) s->life[i].last = at;
 }
 
+/* Does an iteration read what another one wrote?  A ring's do, in the loop that copies ahead; in a
+ * loop around that one, where the copies go on after it, to the next iteration.  That rings of two
+ * such loops share bytes costs barriers, so they do only where there is no other room. */
+static bool is_carried(const Lives *s, const NestBuffer *b) {
+  const Life *l = &s->life[b->id];
+  return b->slots > 1 && (!s->short_rings || s->depth >= l->copied || l->last > l->copied_end);
+}
+
 /* A buffer used inside a loop, and before it, lives all through the loop; so does one of several
  * slots, of which an iteration reads what another one wrote, one from which boxes are stored, and
  * any that a loop over registers uses, since its iterations access it part by part. */
@@ -45,12 +56,15 @@ static void stretch(Lives *s, NestCode loop, int start, int end) {
   arena_work(s->n->arena, s->n->nbuffers);
   for (uint32_t i = 0; i < s->n->nbuffers; i++) {
     Life *l = &s->life[i];
-    bool whole = parts || s->n->buffers[i]->slots > 1 || l->is_sent;
+    bool whole = parts || is_carried(s, s->n->buffers[i]) || l->is_sent;
     if (l->last < start || l->first < 0 || (l->first >= start && !whole)) continue;
     if (l->first > start) l->first = start;
     if (l->last < end) l->last = end;
+    if (s->depth == l->copied) l->copied_end = end;
   }
 }
+
+static bool is_loop(const NestStmt *st) { return st->code == NEST_FOR || st->code == NEST_WHILE; }
 
 static void walk_lives(Lives *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
@@ -59,10 +73,15 @@ static void walk_lives(Lives *s, const NestBlock *b) {
       if (st->mems[i].buffer) extend_life(s, st->mems[i].buffer, start, st->span);
     if (st->code == NEST_BULK_STORE) s->life[st->mems[0].buffer->id].is_sent = true;
     if (st->code == NEST_BULK_WAIT) extend_sent(s, start);
+    bool copies = st->code == NEST_BULK_COPY || st->code == NEST_CP_ASYNC;
+    int *copied = copies ? &s->life[st->mems[0].buffer->id].copied : NULL;
+    if (copies && s->depth > *copied) *copied = s->depth;
     if (st->code == NEST_MBAR_INIT) live_always(s, st->mems[0].buffer);
     if (!st->nregions) continue;
+    s->depth += is_loop(st);
     for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);
     stretch(s, st->code, start, ++s->at);
+    s->depth -= is_loop(st);
   }
 }
 
@@ -133,17 +152,27 @@ static void drop_unused_buffers(Nest *n, Life *life) {
   n->nbuffers = kept;
 }
 
+static void find_lives(Lives *s) {
+  for (uint32_t i = 0; i < s->n->nbuffers; i++) s->life[i] = (Life){.first = -1, .last = -1};
+  s->at = 0;
+  walk_lives(s, s->n->body);
+}
+
 bool pass_allocate_shared(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
-  Lives s = {n, ARENA_ARRAY(scratch, Life, n->nbuffers), 0};
-  for (uint32_t i = 0; i < n->nbuffers; i++) s.life[i] = (Life){.first = -1, .last = -1};
-  walk_lives(&s, n->body);
+  Lives s = {.n = n, .life = ARENA_ARRAY(scratch, Life, n->nbuffers)};
+  find_lives(&s);
   drop_unused_buffers(n, s.life);
   Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
   for (uint32_t i = 0; i < n->nbuffers; i++) forever[i] = (Life){.last = s.at};
   assign_offsets(n, forever);
   if (n->shared_bytes > NO_REUSE_BYTES) assign_offsets(n, s.life);
+  if (n->shared_bytes > u->machine->shared) {
+    s.short_rings = true;
+    find_lives(&s);
+    assign_offsets(n, s.life);
+  }
   bool fits = within_limit(u, s.life);
   arena_free(scratch);
   return fits;
