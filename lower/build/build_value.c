@@ -314,8 +314,8 @@ static bool reads_columns(const Layout *from, const Layout *to) {
   return to->rank == 2 && !along && read > PAIR && (!across || held <= PAIR);
 }
 
-/* Through a buffer of columns, of which threads read several elements at once.  Those of fragments
- * are written one by one: a chunk apart, two columns are in other banks. */
+/* Through a buffer of columns, of which threads read several elements at once.  Fragments are
+ * written one by one: a chunk apart, two columns are in other banks. */
 static void through_columns(Build *s, NestVar *from, NestVar *to) {
   enum { CHUNK = 16 };
   int64_t size = dtype_bytes(from->dtype), pitch = from->tile.shape[0] * size + CHUNK;

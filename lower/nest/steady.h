@@ -5,7 +5,7 @@
 
 #include "lower/nest/nest.h"
 
-/* By variable id: pointers to steady memory, whatever path their values took. */
+/* Indexed by variable id: pointers to steady memory, whatever path their values took. */
 bool *steady_pointers(Arena *a, const Nest *n);
 /* The statement, with those inside it, reads no global memory but steady one, writes none, and has
  * no effect that other programs or kernels see. */

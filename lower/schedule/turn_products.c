@@ -1,6 +1,6 @@
 /* Pass turn_products: C = A B becomes C^T = B^T A^T where that suits a warpgroup's instructions.
  *
- * Of elements of 4 bytes they read their second operand from shared memory only where it is
+ * They read their second operand of 4-byte elements from shared memory only where it is
  * contiguous along k, and take the first one from registers in any order (bind_group.c).  A product
  * whose second operand is contiguous along n in memory, and the first one along k, is turned: both
  * operands are then copied as memory has them.  The sum is turned as a whole: a loop carries it

@@ -4,7 +4,7 @@ static bool is_kept(const PlanBuffer *b) {
   return b->kind == BUFFER_INPUT || b->kind == BUFFER_WEIGHT || b->kind == BUFFER_CONSTANT;
 }
 
-/* By buffer: a run may write it. */
+/* Indexed by buffer: a run may write it. */
 static bool *written_buffers(const Plan *p, Arena *a) {
   bool *written = ARENA_ARRAY(a, bool, p->nbuffers);
   for (uint32_t i = 0; i < p->nbuffers; i++) written[i] = !is_kept(&p->buffers[i]);

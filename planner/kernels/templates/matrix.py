@@ -88,9 +88,9 @@ def matrix_order(to, a, b, R: tl.constexpr, C: tl.constexpr):
 
 @triton.jit
 def matrix_cholesky(to, a, b, R: tl.constexpr):
-    # The lower factor, which reads the lower triangle, and after it the number of the first column
-    # without a root, from 1, or 0.  From there on elements of later rows are the matrix's, as LAPACK
-    # leaves them.
+    # The lower factor, which reads the lower triangle, and after it the number of the first
+    # column without a root, from 1, or 0.  From there on elements of later rows are the matrix's,
+    # as LAPACK leaves them.
     M: tl.constexpr = triton.next_power_of_2(R)
     row = tl.arange(0, M)[:, None]
     column = tl.arange(0, M)[None, :]

@@ -47,7 +47,7 @@ static void test_sums(void) {
   check(t.bm == 128 && t.bn == 128 && t.warps == 4, "short ones");
 }
 
-/* Of 16 rows, words of neighboring columns take deeper steps. */
+/* Words of neighboring columns take deeper steps where rows are 16. */
 static void test_packed(void) {
   Tile list[TILING_MAX];
   Product p = product(DT_BF16, 16, 14336, 4096);
