@@ -201,12 +201,9 @@ const char *bounds_interval(Bounds *b, const TileValue *v) {
 /* ---- carried values ---- */
 
 const char *bounds_trips(Bounds *b, const TileOp *loop) {
-  int64_t step;
-  if (!tile_const_value(tile_root_value(loop->args[2]), &step) || step <= 0) return NULL;
   const char *span = bounds_pair(b, "((%s) - (%s))", bounds_interval(b, loop->args[1]),
                                  bounds_interval(b, loop->args[0]));
-  return bounds_pair(b, "max(0, cdiv(%s, %s))", span,
-                     arena_printf(b->arena, "%lld", (long long)step));
+  return bounds_pair(b, "max(0, cdiv(%s, %s))", span, bounds_interval(b, loop->args[2]));
 }
 
 /* The increment of a carried value: the sum that an iteration adds to `param`, where the loop

@@ -204,21 +204,15 @@ static bool expand_step(Sums *x, const TileValue *param, Sum *out) {
   return true;
 }
 
-static bool counts_up(const TileOp *loop, int64_t *step) {
-  return loop && loop->code == TILE_FOR && tile_const_value(tile_root_value(loop->args[2]), step) &&
-         *step > 0;
-}
-
 /* The index of a loop, or a value that it carries. */
 static bool expand_param(Sums *x, const TileValue *v, Sum *out) {
   const TileOp *loop = v->block ? v->block->owner : NULL;
-  int64_t by;
-  Sum step = {1, {{0}}};
-  if (!counts_up(loop, &by)) return false;
-  step.t[0].coef = by;
-  if (!v->index) return expand(x, loop->args[0], out) && add_turns(x, loop, &step, out);
-  return expand_step(x, v, &step) && expand(x, loop->args[v->index + 2], out) &&
-         add_turns(x, loop, &step, out) && note_whole(x, out, (DType)v->type.dtype, false);
+  Sum step;
+  if (!loop || loop->code != TILE_FOR) return false;
+  bool index = !v->index;
+  return (index ? expand(x, loop->args[2], &step) : expand_step(x, v, &step)) &&
+         expand(x, loop->args[index ? 0 : v->index + 2], out) && add_turns(x, loop, &step, out) &&
+         note_whole(x, out, (DType)v->type.dtype, false);
 }
 
 static bool wraps(TileCode c) {
@@ -250,7 +244,6 @@ static bool expand_pointer(Sums *x, const TileValue *v, Sum *out) {
   *out = (Sum){0};
   for (v = bounds_root(x->b, v); --x->b->steps >= 0; v = bounds_root(x->b, v)) {
     Sum by;
-    int64_t unused;
     if (v->def && v->def->code == TILE_PTR_ADD) {
       const TileValue *offset = v->def->args[1];
       if (!expand(x, offset, &by) || !add_sum(out, &by, 1)) return false;
@@ -261,7 +254,7 @@ static bool expand_pointer(Sums *x, const TileValue *v, Sum *out) {
     }
     const TileOp *loop = v->def || !v->block ? NULL : v->block->owner;
     if (!v->def && !loop) return true;
-    if (!counts_up(loop, &unused) || !v->index) return false;
+    if (!loop || loop->code != TILE_FOR || !v->index) return false;
     if (!expand_step(x, v, &by) || !add_turns(x, loop, &by, out)) return false;
     v = loop->args[v->index + 2];
   }

@@ -68,6 +68,14 @@ static const char source[] =
     "        p += B * 3\n"
     "        q += B * 3\n"
     "@triton.jit\n"
+    "def turns(x, o, n, B: tl.constexpr):\n" /* as many programs as there are */
+    "    i = tl.arange(0, B)\n"
+    "    step = B * tl.num_programs(0)\n"
+    "    p = x + tl.program_id(0) * B + i\n"
+    "    for k in range(tl.program_id(0) * B, n, step):\n"
+    "        tl.store(o + k + i, tl.load(p, mask=i < n - k), mask=i < n - k)\n"
+    "        p += step\n"
+    "@triton.jit\n"
     "def rest(x, o, n, B: tl.constexpr):\n"
     "    i, start = tl.arange(0, B), tl.program_id(0) * B\n"
     "    x += start\n"
@@ -126,6 +134,7 @@ static const Case cases[] = {
     {"rows", "n=80000000,B=32", 1, -21474836480000000, 21474836790000123, 0,
      4LL * 80000000 * 80000000 - 1}, /* a number of rows wraps */
     {"parts", "n=70,B=16", 3, 0, 4 * 70 - 1, 0, 4 * 70 - 1},
+    {"turns", "n=70,B=16", 3, 0, 4 * 70 - 1, 0, 4 * 70 - 1},
     {"rest", "n=70,B=16", 9, 0, 4 * 70 - 1, 4 * 3, 4 * (9 * 16 + 3) - 1},
     {"back", "n=70,B=32", 1, 0, 4 * 70 - 1, 0, 4 * 70 - 1},
     {"longer", "n=70,B=32", 1, 0, 4 * 160 - 1, 0, 4 * 70 - 1},
