@@ -228,3 +228,30 @@ void pointer_bounds(const char **out, const TileFunc *f, const char *const *name
     out[i] = f->params[i].value->type.dtype == DT_PTR ? hull_of(a, &c.of[i]) : NULL;
   arena_free(scratch);
 }
+
+/* ---- products ---- */
+
+typedef struct {
+  Bounds b;
+  const char *turns;
+  const TileOp *loop; /* of the product before */
+} Turns;
+
+/* A loop in another one begins again while the next tile's operands come, and one of two products
+ * multiplies while they come: these need no more. */
+static void note_turns(TileOp *op, void *ctx) {
+  Turns *t = ctx;
+  const TileOp *loop = op->parent ? op->parent->owner : NULL;
+  if (op->code != TILE_DOT || !loop || loop->code != TILE_FOR) return;
+  t->b.steps = MOST_STEPS;
+  bool alone = !loop->parent->owner && loop != t->loop;
+  const char *turns = alone ? bounds_trips(&t->b, loop) : NULL;
+  t->turns = t->loop ? bounds_pair(&t->b, "hull(%s, %s)", t->turns, turns) : turns;
+  t->loop = loop;
+}
+
+const char *product_turns(const TileFunc *f, const char *const *names, Arena *a) {
+  Turns t = {.b = {.f = f, .arena = a, .names = names, .work = MOST_WORK}};
+  tile_walk(f->body, note_turns, &t);
+  return t.turns;
+}

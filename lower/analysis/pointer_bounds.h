@@ -20,6 +20,10 @@
  * in expressions. */
 void pointer_bounds(const char **out, const TileFunc *f, const char *const *names, Arena *a);
 
+/* How often the loops run whose bodies have a product; NULL: there are none, or that is unknown, or
+ * a body has two, or is in another loop. */
+const char *product_turns(const TileFunc *f, const char *const *names, Arena *a);
+
 /* ---- certain_reach.c ---- */
 
 /* Fills out[i] for each parameter: the number of bytes from the pointer on, or NULL.  The

@@ -250,7 +250,8 @@ int load_items(nereid_device *d, LoadItem *items, int n);
 typedef enum {
   LATE_ORDERED, /* it keeps the order of all accesses, and has no tensor maps */
   LATE_PLAIN,   /* it has no tensor maps */
-  LATE_DIVIDED  /* its tensor maps need no more than given divisors */
+  LATE_DIVIDED, /* its tensor maps need no more than given divisors */
+  LATE_DEEP     /* its rings fill shared memory */
 } LateKind;
 
 /* NULL: there is no such code; in order there always is.  `divisors`, by parameter, of LATE_DIVIDED

@@ -76,6 +76,9 @@ typedef struct {
   const char *ordered; /* tile IR of the kernel, which is compiled to keep the order of all accesses
                           where `noalias` does not hold; NULL: such a launch is refused */
   size_t ordered_size;
+  int deep; /* stages of rings that fill shared memory, for launches of which a multiprocessor has
+               one program at most, compiled from `ordered`; 0: there are none */
+  IntExpr turns; /* with `deep`: how often a ring's loop runs, over image_bound_names */
   ImageSlot *slots;
   int nslots;
   bool has_grid; /* the launched grid is a function of the user's */

@@ -13,6 +13,7 @@
  *   noalias 0 1 same
  *   bounds 0 "4 * span(0, n)"
  *   certain 0 "4 * min(n, grid_x * 256)"
+ *   deep 8 "max(0, cdiv(k, 64))"
  *   ordered 3120
  *   ... 3120 bytes and a newline
  *   code 2311
@@ -116,6 +117,11 @@ static void write_variant(Text *t, const ImageVariant *v, int nparams) {
                 v->noalias[i].or_same ? " same" : "");
   write_reach(t, "bounds", v->bounds, nparams);
   write_reach(t, "certain", v->certain, nparams);
+  if (v->deep) {
+    text_printf(t, "deep %d ", v->deep);
+    text_quote(t, v->turns.text);
+    text_puts(t, "\n");
+  }
   if (v->ordered) write_bytes(t, "ordered", v->ordered, v->ordered_size);
   write_bytes(t, "code", v->code, v->size);
 }
@@ -356,6 +362,13 @@ static void read_expression_of(ImageReader *r, IntExpr **all) {
   if (!r->bad) (*all)[i].text = text;
 }
 
+static void read_deep(ImageReader *r, ImageVariant *v) {
+  v->deep = (int)read_bounded(r, 64);
+  need(r, " ");
+  v->turns.text = read_quoted(r);
+  need(r, "\n");
+}
+
 static int read_variant(ImageReader *r) {
   ImageVariant v = {0};
   VEC(IntExpr) guards = {0};
@@ -395,6 +408,8 @@ static int read_variant(ImageReader *r) {
       read_expression_of(r, &v.bounds);
     } else if (accept_word(r, "certain ")) {
       read_expression_of(r, &v.certain);
+    } else if (accept_word(r, "deep ")) {
+      read_deep(r, &v);
     } else if (accept_word(r, "ordered ")) {
       v.ordered = read_bytes(r, &v.ordered_size);
     } else {

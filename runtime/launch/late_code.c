@@ -3,7 +3,8 @@
  *
  * A variant takes for granted that some arguments' memory is apart, and that its tensor maps can be
  * made.  For launches of others there is code that keeps the order of all accesses, code without
- * maps, and code for the divisors that a launch's strides have. */
+ * maps, and code for the divisors that a launch's strides have.  Launches of few programs have code
+ * with deeper rings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ static int compile_late(nereid_image **out, const nereid_kernel *k, const ImageV
   r.nargs = d.n;
   r.known_rows = l->kind == LATE_DIVIDED;
   r.no_tensor_maps = l->kind == LATE_PLAIN;
+  if (l->kind == LATE_DEEP) r.num_stages = v->deep;
   if (l->kind == LATE_ORDERED) r.alias = NEREID_ALIAS_ORDERED;
   if (!code) code = nereid_compile(out, &r, v->kind);
   free(d.list);
@@ -113,6 +115,7 @@ static int adopt_code(nereid_image **out, const nereid_kernel *k, const ImageVar
   const ImageVariant *made = image->variants[0];
   ImageVariant own = *v;
   own.ordered = NULL;
+  own.deep = 0;
   own.entry = made->entry;
   own.code = made->code;
   own.size = made->size;
@@ -127,7 +130,7 @@ static int make_late(nereid_kernel *k, LateCode *l) {
   const ImageVariant *v = k->loaded[l->variant].variant;
   nereid_image *made, *image = NULL;
   int code = compile_late(&made, k, v, l);
-  if (code) return code;
+  if (code) return l->kind == LATE_DEEP ? 0 : code; /* the variant's own code will do */
   bool usable = l->kind == LATE_ORDERED || is_alike(k, v, made);
   if (usable) code = adopt_code(&image, k, v, made);
   nereid_image_free(made);
@@ -192,7 +195,7 @@ const char *kernel_late_reason(nereid_kernel *k, const Loaded *code, int *varian
   if (!l) return NULL;
   *variant = l->variant;
   static const char *const reasons[] = {", in order: arguments overlap", ", without tensor maps",
-                                        ", for these strides"};
+                                        ", for these strides", ", with deeper rings"};
   return reasons[l->kind];
 }
 

@@ -259,6 +259,18 @@ static int choose_without_maps(Start *s, int i, bool *taken) {
   return code;
 }
 
+/* Code of variant i with deeper rings, for a launch of which a multiprocessor has one program at
+ * most, and a loop that fills them. */
+static int choose_deep(Start *s, int i) {
+  const ImageVariant *v = s->chosen->variant;
+  uint64_t programs = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
+  if (!v->deep || programs > (uint64_t)s->kernel->device->info.processors) return 0;
+  fill_names(s);
+  IntRange turns = intexpr_range(&v->turns, s->bounds);
+  bool taken;
+  return turns.hi >= v->deep && is_bounded(turns) ? try_late(s, i, LATE_DEEP, NULL, &taken) : 0;
+}
+
 /* Variant i, or code of it for launches whose arguments overlap, or have no maps. */
 static int choose_code(Start *s, int i) {
   nereid_kernel *k = s->kernel;
@@ -267,7 +279,7 @@ static int choose_code(Start *s, int i) {
   bool taken = false;
   s->chosen = &k->loaded[i];
   bool apart = noalias_holds(s, v, &pair);
-  if (apart && maps_fit(s, v)) return 0;
+  if (apart && maps_fit(s, v)) return choose_deep(s, i);
   int code = apart && v->ordered ? choose_without_maps(s, i, &taken) : 0;
   if (code || taken) return code;
   if (v->ordered) return kernel_load_late(&s->chosen, k, i, LATE_ORDERED, NULL);

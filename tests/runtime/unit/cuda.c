@@ -592,6 +592,43 @@ static void test_strides(const Fake *f) {
   nereid_device_close(d);
 }
 
+/* Launches of few programs with many iterations run code with deeper rings. */
+static void test_deep(const Fake *f) {
+  nereid_device *d;
+  nereid_kernel *k;
+  nereid_image *image = product(), *copy;
+  char *bytes;
+  size_t size;
+  use(f, "fake.so", "");
+  if (nereid_image_bytes(&bytes, &size, image) || nereid_image_from_bytes(&copy, bytes, size))
+    abort();
+  if (nereid_device_open(&d, "cuda") || nereid_kernel_load(&k, d, copy)) abort();
+  const Loaded *own = &k->loaded[0];
+  const struct {
+    uint32_t programs;
+    int k;
+    bool deep;
+  } launches[] = {{132, 1024, true}, {133, 1024, false}, {66, 352, false}, {1, 384, true}};
+  check_call(own->variant->deep == 12, "twelve slots");
+  for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
+    nereid_launch *l;
+    int64_t shared = own->variant->shared;
+    if (nereid_launch_new(&l, k, (uint32_t[]){launches[i].programs, 1, 1})) abort();
+    for (int p = 0; p < 3; p++) nereid_launch_set_pointer(l, p, (void *)(0x1000000 * (p + 1L)));
+    for (int p = 3; p < 9; p++) nereid_launch_set_int(l, (size_t)p, p < 5 ? 64 : 0);
+    check_call(maps_of_launch(f, l, launches[i].k, 1024, 64) >= 0, "the launch");
+    check_call((l->start.chosen != own) == launches[i].deep, "its rings");
+    if (launches[i].deep)
+      check_call(l->start.chosen->variant->shared > 3 * shared, "four times as deep");
+    nereid_launch_free(l);
+  }
+  nereid_kernel_free(k);
+  nereid_text_free(bytes);
+  nereid_image_free(copy);
+  nereid_image_free(image);
+  nereid_device_close(d);
+}
+
 /* Images without code for the device, grids and scratch memory that make no sense. */
 static void test_image(const Fake *f) {
   nereid_device *d;
@@ -841,6 +878,7 @@ int main(void) {
     test_limits(&f);
     test_maps(&f);
     test_strides(&f);
+    test_deep(&f);
   test_image(&f);
     test_run(&f);
     test_fork(&f);
