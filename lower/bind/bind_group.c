@@ -203,8 +203,10 @@ static void emit_promoted(Bind *s, const GroupDot *g, int first, int count, Nest
 typedef struct {
   Ref base;
   Affine bytes, sub;
-  DimMask dims; /* but for rows and steps */
+  DimMask dims; /* but for rows, steps and pairs */
   NestIndex *ik;
+  int64_t pair; /* registers from an element to the next one in memory; 0: another thread's */
+  NestIndex *in_panel, *panels; /* of the unrolled rows */
 } FragmentLoad;
 
 static bool is_read_by_threads(const NestStmt *st) {
@@ -221,13 +223,35 @@ static void push_digit(Bind *s, Form *f, Dim d, int64_t bytes) {
   s->dims[s->ndims++] = d;
 }
 
+/* How many of `count` steps of so many rows stay within a panel. */
+static int steps_in_panel(const WgmmaOperand *x, int64_t rows, int count) {
+  int64_t n = wgmma_panel(x, 0) / rows;
+  return n < 1 ? 1 : n < count ? (int)n : count;
+}
+
 /* A warp has 16 of each 64 rows: its bits are apart, since they may be in two panels. */
 static void push_warps(Bind *s, Form *f, const GroupDot *g, const WgmmaOperand *x) {
-  int rows = g->atom->m / g->atom->warps;
-  for (int w = 1; w < g->atom->warps; w *= 2)
+  int rows = g->atom->m / g->atom->warps, group = g->atom->warps;
+  int first = steps_in_panel(x, g->atom->m, g->wm);
+  for (int w = 1; w < group; w *= 2)
     push_digit(s, f, (Dim){0, 0, 2, HW_WARP, w, NULL}, wgmma_step(x, 0, (int64_t)w * rows));
-  push_digit(s, f, (Dim){0, 0, g->wm, HW_WARP, g->atom->warps, NULL},
-             wgmma_step(x, 0, g->atom->m));
+  push_digit(s, f, (Dim){0, 0, first, HW_WARP, group, NULL}, wgmma_step(x, 0, g->atom->m));
+  push_digit(s, f, (Dim){0, 0, g->wm / first, HW_WARP, group * first, NULL},
+             wgmma_step(x, 0, (int64_t)g->atom->m * first));
+}
+
+/* The rows that a warpgroup repeats, and their registers. */
+static void push_rows(Bind *s, Form *f, const GroupDot *g, const WgmmaOperand *x, int64_t regs,
+                      FragmentLoad *load) {
+  int64_t rows = (int64_t)g->atom->m * g->wm;
+  int first = steps_in_panel(x, rows, g->reps_m);
+  load->in_panel = new_group_index(s, "m", first);
+  load->panels = new_group_index(s, "m", g->reps_m / first);
+  push_digit(s, f, (Dim){0, 0, first, HW_REG, 1, load->in_panel}, wgmma_step(x, 0, rows));
+  push_digit(s, f, (Dim){0, 0, g->reps_m / first, HW_REG, 1, load->panels},
+             wgmma_step(x, 0, rows * first));
+  bind_add_index(&load->sub, load->in_panel, regs);
+  bind_add_index(&load->sub, load->panels, regs * first);
 }
 
 /* The address of a thread's elements of the operand, and the registers that they go to. */
@@ -243,17 +267,20 @@ static FragmentLoad fragment_load(Bind *s, const GroupDot *g, int steps) {
   s->id++;
   for (int i = 0; i < one.ndigits; i++) {
     const Digit *d = &one.d[i];
+    int64_t step = wgmma_step(&x, d->axis, layout_weight(&one, i));
+    bool pair = d->hw == HW_REG && d->extent == 2 && step == dtype_bytes(g->atom->a);
+    if (pair) {
+      load.pair = d->stride;
+      continue;
+    }
     NestIndex *index = d->hw == HW_REG ? nest_index(s->nest, "r", d->extent) : NULL;
     if (index) load.dims |= (DimMask)1 << s->ndims;
     bind_add_index(&load.sub, index, d->stride);
-    push_digit(s, &f, (Dim){0, 0, d->extent, (HwDim)d->hw, d->stride, index},
-               wgmma_step(&x, d->axis, layout_weight(&one, i)));
+    push_digit(s, &f, (Dim){0, 0, d->extent, (HwDim)d->hw, d->stride, index}, step);
   }
   push_warps(s, &f, g, &x);
-  push_digit(s, &f, (Dim){0, 0, g->reps_m, HW_REG, 1, g->im},
-             wgmma_step(&x, 0, (int64_t)g->atom->m * g->wm));
+  push_rows(s, &f, g, &x, regs * steps, &load);
   push_digit(s, &f, (Dim){0, 0, steps, HW_REG, 1, load.ik}, wgmma_step(&x, 1, g->atom->k));
-  bind_add_index(&load.sub, g->im, regs * steps);
   bind_add_index(&load.sub, load.ik, regs);
   if (m->base.kind) {
     Form slot = form_var(m->base.var);
@@ -271,11 +298,24 @@ static void emit_fragments(Bind *s, const GroupDot *g, const FragmentLoad *load)
   Affine bytes = load->bytes, further = affine_const(wgmma_offset(&x, 0, g->first * g->atom->k));
   affine_add(&bytes, &further);
   NestBuilder outer = s->b;
-  bind_unroll(s, g->im);
+  bind_unroll(s, load->panels);
+  bind_unroll(s, load->in_panel);
   bind_unroll(s, load->ik);
   bind_open(s, load->dims);
-  bind_ld_shared(s, ref_sub(g->a, load->sub), g->atom->a, g->st->mems[0].buffer, load->base, bytes,
-                 1);
+  NestBuffer *from = g->st->mems[0].buffer;
+  Ref to = ref_sub(g->a, load->sub);
+  if (load->pair) {
+    enum { PAIR = 2 };
+    NestVar *both = bind_var(s, "pair", g->atom->a, DT_NONE, PAIR, false);
+    bind_ld_shared(s, ref_var(both), g->atom->a, from, load->base, bytes, PAIR);
+    Affine next = affine_const(load->pair);
+    for (int i = 0; i < PAIR; i++) {
+      nest_mov(&s->b, to, ref_sub(both, affine_const(i)), g->atom->a);
+      affine_add(&to.sub, &next);
+    }
+  } else {
+    bind_ld_shared(s, to, g->atom->a, from, load->base, bytes, 1);
+  }
   s->b = outer;
 }
 

@@ -278,16 +278,18 @@ static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, 
 
 /* The axis of a warpgroup's operand that must be contiguous in shared memory; -1: any may be.  What
  * is loaded is copied as memory has it where that can be read. */
-static int needed_axis(const TileValue *x, int which) {
-  const TileValue *v = x;
+static int needed_axis(const TileOp *dot, const Atom *atom, int which) {
+  const TileValue *v = dot->args[which];
   while (v->def && v->def->code == TILE_TRANS) v = v->def->args[0];
   bool loaded = v->def && (v->def->code == TILE_LOAD || v->def->code == TILE_VIEW_LOAD);
-  DType t = (DType)x->type.dtype;
-  return loaded && wgmma_takes_any_axis(t, which) ? -1 : wgmma_fast_axis(t, which);
+  bool whole = imprecise_products(dot, atom) < 0;
+  DType t = (DType)v->type.dtype;
+  return loaded && whole && wgmma_takes_any_axis(t, which) ? -1 : wgmma_fast_axis(t, which);
 }
 
-static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const Layout *acc,
+static Operand dot_operand(Build *s, const TileOp *dot, const Atom *atom, const Layout *acc,
                            int which) {
+  const TileValue *x = dot->args[which];
   int wm = 1, wn = 1;
   Type room = atom ? x->type : schedule_operand_room(x, acc, which);
   Operand in = {0};
@@ -304,7 +306,7 @@ static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const
     return in;
   }
   OperandForm form = group ? OPERAND_PANELS : OPERAND_ROWS;
-  int fast = group ? needed_axis(x, which) : -1;
+  int fast = group ? needed_axis(dot, atom, which) : -1;
   in.buffer = stage_operand(s, x, &room, form, fast, &in.turned);
   if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return in;
   in.var = fragment_from(s, in.buffer, &x->type, &want);
@@ -315,7 +317,7 @@ static Operand dot_operand(Build *s, const TileValue *x, const Atom *atom, const
 void build_dot_op(Build *s, const TileOp *op) {
   const ValuePlan *plan = &s->u->schedule->values[op->results[0]->id];
   Operand in[2];
-  for (int i = 0; i < 2; i++) in[i] = dot_operand(s, op->args[i], plan->atom, &plan->layout, i);
+  for (int i = 0; i < 2; i++) in[i] = dot_operand(s, op, plan->atom, &plan->layout, i);
   bool zero = plan->atom && plan->atom->warps > 1 && tile_is_zero(op->args[2]);
   NestVar *d = zero ? build_result(s, op->results[0]) : result_accumulator(s, op);
   NestStmt *st = nest_stmt(&s->b, NEST_DOT, 1, 3);

@@ -45,7 +45,7 @@ void plan_offer(Plan *p, const TileValue *v, Choice c);
 /* Ties values that share a layout. */
 void plan_groups(Plan *p);
 
-/* ---- plan_memory.c ---- */
+/* ---- plan_runs.c ---- */
 
 /* Elements that an access can take at once, along an axis. */
 typedef struct {
@@ -55,10 +55,16 @@ typedef struct {
 
 /* The axis along which neighbors are in memory: the one with the longest runs. */
 int plan_memory_axis(const Plan *p, const TileValue *ptr);
-Choice plan_memory_choice(const Plan *p, const Type *t, int axis, int64_t vector, int rank);
 unsigned plan_elem_bytes(const TileValue *ptr);
 Run plan_pointer_run(const Plan *p, const TileValue *ptr, const TileValue *mask);
 Run plan_view_run(const Plan *p, const TileOp *op);
+/* The axis along which a loaded operand, or the transpose of one, has neighbors in memory; -1: it
+ * is none, or no axis is known to have any. */
+int plan_neighbor_axis(const Plan *p, const TileValue *v);
+
+/* ---- plan_memory.c ---- */
+
+Choice plan_memory_choice(const Plan *p, const Type *t, int axis, int64_t vector, int rank);
 /* Visitor of ops, in order: notes along which axes data decides. */
 void plan_note_data_axes(TileOp *op, void *ctx);
 bool plan_is_scattered(const Plan *p, const TileValue *ptr);
@@ -74,6 +80,8 @@ Choice plan_view_choice(const Plan *p, const TileOp *op, const Type *t, int rank
 void plan_split_warps(const Plan *p, const Atom *atom, const Type *t, int warps, int *wm, int *wn);
 /* The matrix instruction that computes a dot; NULL: multiply-adds. */
 const Atom *plan_dot_atom(const Plan *p, const TileOp *op);
+/* Chooses it for a first operand that is contiguous along M (`across`), or is not. */
+const Atom *plan_atom_of(const Plan *p, const TileOp *op, bool across);
 
 /* ---- plan_dots.c ---- */
 

@@ -56,22 +56,26 @@ bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int 
          columns <= MOST_COLUMNS && has_registers(u, atom, columns);
 }
 
-static const Atom *group_atom(const Plan *p, const TileOp *op, Tf32 tf32) {
+static const Atom *group_atom(const Plan *p, const TileOp *op, Tf32 tf32, bool pairs) {
   const Type *t = &op->results[0]->type;
   int warps = schedule_warps(p->u), wm, wn;
   const Atom *atom =
       atom_choose_group((DType)op->args[0]->type.dtype, (DType)op->args[1]->type.dtype,
-                        (DType)t->dtype, tf32, p->u->machine->sm);
+                        (DType)t->dtype, tf32, p->u->machine->sm, pairs);
   if (!atom) return NULL;
   plan_split_warps(p, atom, t, warps, &wm, &wn);
   return schedule_group_fits(p->u, atom, op, wm, wn) ? atom : NULL;
 }
 
-const Atom *plan_dot_atom(const Plan *p, const TileOp *op) {
+const Atom *plan_atom_of(const Plan *p, const TileOp *op, bool across) {
   DType a = (DType)op->args[0]->type.dtype, b = (DType)op->args[1]->type.dtype;
   Tf32 tf32 = tile_dot_tf32(op);
   if (a == DT_F32 && tf32 == TF32_NONE) return NULL;
-  const Atom *group = group_atom(p, op, tf32);
+  const Atom *group = group_atom(p, op, tf32, across && dtype_bytes(a) == 1);
   if (group) return group;
   return atom_choose(a, b, (DType)op->results[0]->type.dtype, tf32, p->u->machine->sm);
+}
+
+const Atom *plan_dot_atom(const Plan *p, const TileOp *op) {
+  return plan_atom_of(p, op, plan_neighbor_axis(p, op->args[0]) == 0);
 }

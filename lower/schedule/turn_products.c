@@ -1,6 +1,6 @@
 /* Pass turn_products: C = A B becomes C^T = B^T A^T where that suits a warpgroup's instructions.
  *
- * They read their second operand of 4-byte elements from shared memory only where it is
+ * They read their second operand of 4-byte and 1-byte elements from shared memory only where it is
  * contiguous along k, and take the first one from registers in any order (bind_group.c).  A product
  * whose second operand is contiguous along n in memory, and the first one along k, is turned: both
  * operands are then copied as memory has them.  The sum is turned as a whole: a loop carries it
@@ -26,24 +26,6 @@ static Type turned_type(Type t) {
   return t;
 }
 
-/* The axis along which a loaded operand, or the transpose of one, has neighbors in memory; -1: it
- * is none, or no axis is known to have any. */
-static int neighbor_axis(const Plan *p, const TileValue *v) {
-  bool turned = false;
-  for (; v->def && v->def->code == TILE_TRANS; v = v->def->args[0]) turned = !turned;
-  if (!v->def || v->type.rank != 2) return -1;
-  int axis = -1;
-  if (v->def->code == TILE_LOAD) {
-    const TileValue *ptr = v->def->args[0];
-    int a = plan_memory_axis(p, ptr);
-    if (p->axis[ptr->id].contig[a] > 1) axis = a;
-  } else if (v->def->code == TILE_VIEW_LOAD) {
-    Run run = plan_view_run(p, v->def);
-    if (run.n > 1) axis = run.axis;
-  }
-  return axis >= 0 && turned ? 1 - axis : axis;
-}
-
 /* Can a warpgroup compute the turned product? */
 static bool fits_turned(const Plan *p, const TileOp *dot) {
   TileValue of[3] = {*dot->args[1], *dot->args[0], *dot->results[0]}, *args[3], *result = &of[2];
@@ -54,7 +36,7 @@ static bool fits_turned(const Plan *p, const TileOp *dot) {
   }
   turned.args = args;
   turned.results = &result;
-  const Atom *atom = plan_dot_atom(p, &turned);
+  const Atom *atom = plan_atom_of(p, &turned, true);
   return atom && atom->warps > 1;
 }
 
@@ -63,7 +45,9 @@ static bool is_turned_product(const Plan *p, const TileOp *op) {
   const Type *a = &op->args[0]->type, *b = &op->args[1]->type;
   if (wgmma_takes_any_axis((DType)b->dtype, 1) || !wgmma_takes_any_axis((DType)a->dtype, 0))
     return false;
-  return neighbor_axis(p, op->args[0]) == 1 && neighbor_axis(p, op->args[1]) == 1 &&
+  int64_t imprecise = tile_int(op, TA_max_imprecise, -1);
+  if (imprecise >= 0 && imprecise <= a->shape[1]) return false; /* sums of parts of k are apart */
+  return plan_neighbor_axis(p, op->args[0]) == 1 && plan_neighbor_axis(p, op->args[1]) == 1 &&
          fits_turned(p, op);
 }
 
@@ -73,7 +57,8 @@ static TileValue *transpose(TileBuilder *b, TileValue *v) {
   static const int64_t across[] = {1, 0};
   if (v->def && v->def->code == TILE_TRANS) return v->def->args[0];
   Type t = turned_type(v->type);
-  if (tile_is_zero(v)) return tile_const_float(b, t, 0);
+  bool zero = tile_is_zero(v), whole = dtype_is_int((DType)t.dtype);
+  if (zero) return whole ? tile_const_int(b, t, 0) : tile_const_float(b, t, 0);
   TileValue *r = tile_build1(b, TILE_TRANS, t, v, NULL, NULL);
   tile_set_ints(b->fn, r->def, TA_perm, across, 2);
   return r;

@@ -11,26 +11,32 @@
 /* 16-bit elements, k = 16 */
 #define A_16X16 "[16 = 2@reg:2 8@lane:4, 16 = 2@reg:4 4@lane:1 2@reg:1]"
 #define B_16X8 "[16 = 2@reg:2 4@lane:1 2@reg:1, 8 = 8@lane:4]"
-#define MMA_K16 16, 8, 16, 80, 70, A_16X16, B_16X8, C_16X8, 1
+#define MMA_K16 16, 8, 16, 80, 70, A_16X16, B_16X8, C_16X8, 1, false
 
 /* tf32, k = 8 */
 #define A_16X8 "[16 = 2@reg:1 8@lane:4, 8 = 2@reg:2 4@lane:1]"
 #define B_8X8 "[8 = 2@reg:1 4@lane:1, 8 = 8@lane:4]"
-#define MMA_K8 16, 8, 8, 80, 70, A_16X8, B_8X8, C_16X8, 1
+#define MMA_K8 16, 8, 8, 80, 70, A_16X8, B_8X8, C_16X8, 1, false
 
 /* 8-bit elements, k = 32 */
 #define A_16X32 "[16 = 2@reg:4 8@lane:4, 32 = 2@reg:8 4@lane:1 4@reg:1]"
 #define B_32X8 "[32 = 2@reg:4 4@lane:1 4@reg:1, 8 = 8@lane:4]"
-#define MMA_K32(sm, ptx) 16, 8, 32, sm, ptx, A_16X32, B_32X8, C_16X8, 1
+#define MMA_K32(sm, ptx) 16, 8, 32, sm, ptx, A_16X32, B_32X8, C_16X8, 1, false
 
 #define SHAPE_TF32 "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
 #define SHAPE_K16 "mma.sync.aligned.m16n8k16.row.col."
 #define SHAPE_K32 "mma.sync.aligned.m16n8k32.row.col."
 
 /* A warpgroup's, elements of 32, 16 and 8 bits */
-#define WGMMA_K8 64, 8, 8, 90, 80, A_16X8, NULL, C_16X8, WARPGROUP
-#define WGMMA_K16 64, 8, 16, 90, 80, A_16X16, NULL, C_16X8, WARPGROUP
-#define WGMMA_K32 64, 8, 32, 90, 80, A_16X32, NULL, C_16X8, WARPGROUP
+#define WGMMA_K8 64, 8, 8, 90, 80, A_16X8, NULL, C_16X8, WARPGROUP, false
+#define WGMMA_K16 64, 8, 16, 90, 80, A_16X16, NULL, C_16X8, WARPGROUP, false
+#define WGMMA_K32 64, 8, 32, 90, 80, A_16X32, NULL, C_16X8, WARPGROUP, false
+
+/* A thread's two rows are next to each other: bytes of two rows that follow each other in
+ * shared memory are read at once. */
+#define A_PAIRS "[16 = 8@lane:4 2@reg:4, 32 = 2@reg:8 4@lane:1 4@reg:1]"
+#define C_PAIRS "[16 = 8@lane:4 2@reg:2, 8 = 4@lane:1 2@reg:1]"
+#define WGMMA_PAIRS 64, 8, 32, 90, 80, A_PAIRS, NULL, C_PAIRS, WARPGROUP, true
 
 /* Operands of one type are named once. */
 static const Atom atoms[] = {
@@ -53,7 +59,7 @@ static const Atom atoms[] = {
      MMA_K32(89, 84)},
     {"m8n8k4.f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", DT_F64, DT_F64, DT_F64,
      TF32_NONE, 8, 8, 4, 80, 70, "[8 = 8@lane:4, 4 = 4@lane:1]", "[4 = 4@lane:1, 8 = 8@lane:4]",
-     "[8 = 8@lane:4, 8 = 4@lane:1 2@reg:1]", 1},
+     "[8 = 8@lane:4, 8 = 4@lane:1 2@reg:1]", 1, false},
     {"wgmma.m64k16.f16", "f32.f16.f16", DT_F16, DT_F16, DT_F32, TF32_NONE, WGMMA_K16},
     {"wgmma.m64k16.bf16", "f32.bf16.bf16", DT_BF16, DT_BF16, DT_F32, TF32_NONE, WGMMA_K16},
     {"wgmma.m64k8.tf32", "f32.tf32.tf32", DT_F32, DT_F32, DT_F32, TF32_CUT, WGMMA_K8},
@@ -62,6 +68,15 @@ static const Atom atoms[] = {
     {"wgmma.m64k32.f8e4nv.f8e5", "f32.e4m3.e5m2", DT_F8E4NV, DT_F8E5, DT_F32, TF32_NONE, WGMMA_K32},
     {"wgmma.m64k32.f8e5.f8e4nv", "f32.e5m2.e4m3", DT_F8E5, DT_F8E4NV, DT_F32, TF32_NONE, WGMMA_K32},
     {"wgmma.m64k32.f8e5", "f32.e5m2.e5m2", DT_F8E5, DT_F8E5, DT_F32, TF32_NONE, WGMMA_K32},
+    {"wgmma.m64k32.i8.pairs", "s32.s8.s8", DT_I8, DT_I8, DT_I32, TF32_NONE, WGMMA_PAIRS},
+    {"wgmma.m64k32.f8e4nv.pairs", "f32.e4m3.e4m3", DT_F8E4NV, DT_F8E4NV, DT_F32, TF32_NONE,
+     WGMMA_PAIRS},
+    {"wgmma.m64k32.f8e4nv.f8e5.pairs", "f32.e4m3.e5m2", DT_F8E4NV, DT_F8E5, DT_F32, TF32_NONE,
+     WGMMA_PAIRS},
+    {"wgmma.m64k32.f8e5.f8e4nv.pairs", "f32.e5m2.e4m3", DT_F8E5, DT_F8E4NV, DT_F32, TF32_NONE,
+     WGMMA_PAIRS},
+    {"wgmma.m64k32.f8e5.pairs", "f32.e5m2.e5m2", DT_F8E5, DT_F8E5, DT_F32, TF32_NONE,
+     WGMMA_PAIRS},
 };
 
 enum { COUNT = sizeof atoms / sizeof *atoms };
@@ -86,11 +101,11 @@ const Atom *atom_choose(DType a, DType b, DType c, Tf32 tf32, int sm) {
   return NULL;
 }
 
-const Atom *atom_choose_group(DType a, DType b, DType c, Tf32 tf32, int sm) {
+const Atom *atom_choose_group(DType a, DType b, DType c, Tf32 tf32, int sm, bool pairs) {
   for (int i = 0; i < COUNT; i++) {
     const Atom *row = &atoms[i];
     bool same = row->a == a && row->b == b && row->c == c && row->tf32 == tf32;
-    if (same && row->warps > 1 && row->sm == sm) return row;
+    if (same && row->warps > 1 && row->pairs == pairs && row->sm == sm) return row;
   }
   return NULL;
 }

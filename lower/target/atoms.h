@@ -32,6 +32,7 @@ typedef struct {
   const char *la, *lb, *lc; /* layouts of A [m,k], B [k,n], C [m,n] over one warp, as text; of a
                                warpgroup's the 16 rows of one warp, and no B */
   int warps;          /* that execute it together, along M: 1 or 4 */
+  bool pairs;         /* a warpgroup's: the two rows of a thread follow each other */
 } Atom;
 
 enum { WARPGROUP = 4 };
@@ -40,8 +41,9 @@ const Atom *atom_find(const char *name);
 const Atom *atom_list(int *n);
 /* The row for these operand types on that machine; NULL if it has none. */
 const Atom *atom_choose(DType a, DType b, DType c, Tf32 tf32, int sm);
-/* Chooses an instruction for a warpgroup's rows, which one machine has and later ones do not. */
-const Atom *atom_choose_group(DType a, DType b, DType c, Tf32 tf32, int sm);
+/* Chooses an instruction for a warpgroup's rows, which one machine has and later ones do not; of 8
+ * bits also one with `pairs`. */
+const Atom *atom_choose_group(DType a, DType b, DType c, Tf32 tf32, int sm, bool pairs);
 /* Elements of an operand, or of the result, that a lane holds; which as below. */
 int atom_registers(const Atom *atom, int which);
 /* An operand's layout as digits; which: 0 A, 1 B, 2 C. */

@@ -26,10 +26,7 @@ Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
 
 int wgmma_fast_axis(DType t, int which) { return dtype_bytes(t) == 2 ? -1 : which ? 0 : 1; }
 
-bool wgmma_takes_any_axis(DType t, int which) {
-  enum { WORD = 4 };
-  return wgmma_fast_axis(t, which) < 0 || (!which && dtype_bytes(t) == WORD);
-}
+bool wgmma_takes_any_axis(DType t, int which) { return !which || wgmma_fast_axis(t, which) < 0; }
 
 bool wgmma_fits(const Type *tile, int which) {
   int64_t size = dtype_bytes((DType)tile->dtype);
@@ -92,6 +89,10 @@ bool wgmma_form(const WgmmaOperand *x, int which, WgmmaForm *out) {
   out->stride = (int64_t)GROUP_ROWS * out->row;
   out->leading = d.high.extent > 1 ? d.high.stride : out->stride;
   return true;
+}
+
+int64_t wgmma_panel(const WgmmaOperand *x, int axis) {
+  return digits_of(&x->layout, axis).low.extent;
 }
 
 int64_t wgmma_step(const WgmmaOperand *x, int axis, int64_t count) {

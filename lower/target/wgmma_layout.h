@@ -6,8 +6,8 @@
  *
  *   [128 = 128@byte:128, 128 = 2@byte:16384 64@byte:2] xor 3,4,3
  *
- * Of 16-bit elements any axis may be contiguous, of others only K; a first operand of 32-bit
- * elements that is contiguous along M is read by threads, which hand its fragments over.
+ * Of 16-bit elements any axis may be contiguous, of others only K; a first operand of others that
+ * is contiguous along M is read by threads, which hand its fragments over.
  *
  * PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout" and "Matrix Descriptor
  * Format". */
@@ -50,6 +50,9 @@ typedef struct {
 /* How the operand `which` is described; false if its buffer has a layout that no descriptor
  * knows. */
 bool wgmma_form(const WgmmaOperand *x, int which, WgmmaForm *out);
+
+/* Elements along an axis that are within a panel. */
+int64_t wgmma_panel(const WgmmaOperand *x, int axis);
 
 /* Bytes from one element to the one `count` further along an axis.  `count` divides the axis's
  * part within a panel, or is a multiple of it. */

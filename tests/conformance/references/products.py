@@ -63,6 +63,19 @@ def rounded(x):
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32", shape=(2, 40, 70, 90), tile=(16, 64, 8))
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, trans_b=True,
       shape=(1, 128, 64, 144), tile=(128, 64, 48))
+@case(FILE, tol=1e-3, dtype="f8e4nv", shape=(1, 96, 112, 160), tile=(64, 64, 64))
+@case(FILE, tol=1e-3, dtype="f8e5", b_dtype="f8e4nv", trans_a=True, trans_b=True,
+      shape=(1, 128, 32, 96), tile=(128, 32, 32), options=("--num-warps", "8"))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", shape=(2, 48, 144, 128),
+      tile=(16, 128, 64))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, trans_b=True,
+      shape=(1, 256, 64, 64), tile=(256, 64, 32))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, trans_b=True,
+      shape=(1, 384, 16, 64), tile=(384, 16, 32))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, trans_b=True,
+      shape=(1, 256, 32, 64), tile=(256, 32, 64), options=("--num-warps", "16"))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, trans_b=True,
+      shape=(1, 256, 32, 64), tile=(256, 32, 32), options=("--num-warps", "16"))
 @case(FILE, tol=1e-3, shape=(1, 64, 200, 100), tile=(64, 96, 48))
 @case(FILE, tol=1e-2, dtype="bf16", trans_a=True, trans_b=True, shape=(1, 192, 80, 100),
       tile=(192, 80, 96), options=("--num-stages", "2"))

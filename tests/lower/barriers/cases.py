@@ -114,6 +114,9 @@ CASES = dict([
     ("matmul turned tf32", (EXAMPLES / "matmul.py", 1,
                             "BLOCK_M=64 BLOCK_N=64 BLOCK_K=16 GROUP_M=1".split(),
                             matmul("f32", 64, 64, 208))), # the last turn is in slot 0
+    ("matmul turned bytes", (EXAMPLES / "matmul.py", 1,
+                             "BLOCK_M=64 BLOCK_N=64 BLOCK_K=64 GROUP_M=1".split(),
+                             matmul("f8e4nv", 64, 64, 832))), # the last turn is in slot 0
     example("attention", 3, "HEAD_DIM=16 BLOCK_M=32 BLOCK_N=16 CAUSAL=True",
             **attention("f16", 88, 16)),
     ("attention full", (EXAMPLES / "attention.py", 1,

@@ -212,13 +212,13 @@ static void atoms(void) {
       check_got(fits && layout_span(&l, HW_REG) == registers, list[i].name, "layout");
     }
     check_got(atom_find(list[i].name) == &list[i], list[i].name, "not found");
-    const Atom *(*choose)(DType, DType, DType, Tf32, int) =
-        group ? atom_choose_group : atom_choose;
-    const Atom *chosen = choose(list[i].a, list[i].b, list[i].c, list[i].tf32, 90);
+    const Atom *a = &list[i];
+    const Atom *chosen = group ? atom_choose_group(a->a, a->b, a->c, a->tf32, 90, a->pairs)
+                               : atom_choose(a->a, a->b, a->c, a->tf32, 90);
     check_got(chosen == &list[i], list[i].name, "not chosen");
   }
   check_got(!atom_choose(DT_F32, DT_F32, DT_F32, TF32_NONE, 90), "f32", "is no tf32");
-  const Atom *later = atom_choose_group(DT_F16, DT_F16, DT_F32, TF32_NONE, 100);
+  const Atom *later = atom_choose_group(DT_F16, DT_F16, DT_F32, TF32_NONE, 100, false);
   check_got(!later, "wgmma", "is of sm_90a alone");
   check_got(!atom_choose(DT_F8E5, DT_F8E5, DT_F32, TF32_NONE, 80), "f8", "needs sm_89");
 }
