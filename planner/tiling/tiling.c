@@ -34,6 +34,8 @@ static const Candidate halves[] = {
     {{32, 32, 128, 4, 4}, 0.9e6, 3},   {{16, 64, 64, 4, 5}, 0.8e6, 4},
     {{16, 32, 128, 4, 4}, 0.5e6, 3},
 };
+/* Convolutions' too: channels are often multiples of 160 and not of 128. */
+static const Candidate image_halves[] = {{{128, 160, 64, 8, 4}, 6.6e6, 1}};
 /* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */
 static const Candidate bytes[] = {
     {{64, 128, 128, 4, 4}, 8.7e6, 2},   {{128, 128, 128, 8, 4}, 11.0e6, 1},
@@ -118,21 +120,26 @@ static const Candidate *best(const Product *p, double *time) {
   return found;
 }
 
+/* Adds a tile to `n` in order of time. */
+static void insert_tile(const Candidate *c, const Product *p, double *times, Tile *out, int n) {
+  double time = p ? tile_time(c, p) : n;
+  int at = n;
+  for (; at > 0 && times[at - 1] > time; at--) {
+    times[at] = times[at - 1];
+    out[at] = out[at - 1];
+  }
+  times[at] = time;
+  out[at] = c->tile;
+}
+
 int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
   double times[TILING_MAX];
   const Family *f = family_of(t, p && p->sums);
-  const Candidate *list = f->tiles;
-  for (int i = 0; i < f->count; i++) {
-    int at = i;
-    double time = p ? tile_time(&list[i], p) : i;
-    for (; at > 0 && times[at - 1] > time; at--) {
-      times[at] = times[at - 1];
-      out[at] = out[at - 1];
-    }
-    times[at] = time;
-    out[at] = list[i].tile;
-  }
-  return f->count;
+  int n = 0;
+  for (; n < f->count; n++) insert_tile(&f->tiles[n], p, times, out, n);
+  for (int i = 0; p && p->images && i < COUNT(image_halves); i++)
+    insert_tile(&image_halves[i], p, times, out, n++);
+  return n;
 }
 
 /* The parts are written in f32, and read by the kernel that adds them. */

@@ -17,6 +17,7 @@ typedef struct {
   int64_t batch, m, n, k;
   bool across; /* a packed right operand's words are along columns */
   int bits;    /* of its weights; 0: not known */
+  bool images;   /* a convolution of 16 bits whose rows are parts of images */
   bool persists; /* a program makes several tiles, and copies the next one's operands ahead */
   bool sums; /* what is summed up is in groups, of which `batch` there are */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */

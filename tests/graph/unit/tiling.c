@@ -34,6 +34,17 @@ static void test_gpus(void) {
   check(gpu.sm == 90, "what is not known counts as an H200");
 }
 
+/* Convolutions of 320 and 1280 channels: fewer columns in vain, and a program a multiprocessor. */
+static void test_images(void) {
+  Product wide = product(DT_BF16, 32768, 320, 2880), deep = product(DT_BF16, 2048, 1280, 11520);
+  Product other = product(DT_BF16, 32768, 256, 2304);
+  wide.images = deep.images = other.images = true;
+  check(first(&wide).bn == 160 && first(&deep).bn == 160, "tiles of 160 columns");
+  check(first(&other).bn != 160, "of other channels they are none");
+  wide.images = false;
+  check(first(&wide).bn != 160, "products have none");
+}
+
 /* Groups of a sum of 8-bit floats: large tiles for long sums, more programs for short ones. */
 static void test_sums(void) {
   Product p = product(DT_F8E4NV, 4096, 2048, 2048);
@@ -92,6 +103,7 @@ int main(void) {
   check(tiling_parts(&odd) == 1, "an odd sum cannot be cut");
   check(tiling_parts(&narrow) > 1, "so is one in f32");
   test_gpus();
+  test_images();
   test_sums();
   test_packed();
   check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");
