@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "graph/analysis/dce.h"
+#include "graph/analysis/strided.h"
 #include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
@@ -137,11 +138,24 @@ static void pack_weight(Freeze *f, Node *n) {
   n->args[1] = arg_node(build_op1(&b, OP_aten_clone_default, n->args[1].node));
 }
 
+/* Have tensor cores the weight as it is in memory, with C next to each other in rows that begin at
+ * multiples of 16 bytes? */
+static bool has_rows_of_channels(Graph *g, Node *w) {
+  enum { ROW = 8, HALF_BITS = 16 };
+  Strided s;
+  uint32_t rank = rank_of(w), channels = rank - 2;
+  if (g->host || dtype_bits(w->type.dtype) != HALF_BITS || rank > STRIDED_RANK_MAX) return false;
+  if (!strided_of(g, w, &s) || !dim_is(s.stride[channels], 1)) return false;
+  for (uint32_t i = 0; i < rank; i++)
+    if (i != channels && (!dim_is_int(s.stride[i]) || s.stride[i]->value % ROW)) return false;
+  return dim_is_int(s.offset) && s.offset->value % ROW == 0;
+}
+
 /* The weight [window, C, O] of a convolution that each run is given: copied with C, not O, next to
  * each other, which is nearer to the order [O, C, window] in which models have it. */
 static void pack_given_weight(Freeze *f, Node *n) {
   Node *w = n->args[1].node;
-  if (!is_reordered(w)) return;
+  if (!is_reordered(w) || has_rows_of_channels(f->g, w)) return;
   Build b = freeze_build(f, n);
   uint32_t rank = rank_of(w);
   w = build_op1(&b, OP_aten_clone_default, build_transpose(&b, w, rank - 2, rank - 1));

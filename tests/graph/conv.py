@@ -585,7 +585,8 @@ IMAGES = [
 IMAGE = """class G(torch.nn.Module):
     def forward(self, x: "f16[{sizes}]", w: "f16[{weight}]"):
         y = torch.ops.aten.permute.default(x, {first})
-        c = torch.ops.aten.conv{n}d.default(y, w, None, {stride}, {pads}, {dilation}, {groups})
+        v = torch.ops.aten.permute.default(w, {order})
+        c = torch.ops.aten.conv{n}d.default(y, v, None, {stride}, {pads}, {dilation}, {groups})
         d = torch.ops.aten.permute.default(c, {last})
         return (d,)
 """
@@ -593,18 +594,22 @@ IMAGE = """class G(torch.nn.Module):
 
 def images(folder):
     """Plans for a GPU whose convolutions' tiles are parts of images, by the interpreter of
-    nests; the number of images is open."""
-    for shape, outs, size, pads, dilation, groups, stride in IMAGES:
+    nests; the number of images is open.  Every second weight has its channels last, too."""
+    for turn, (shape, outs, size, pads, dilation, groups, stride) in enumerate(IMAGES):
         n = len(size)
+        last = turn % 2 == 1
         x = RNG.integers(-3, 4, (shape[0], *shape[2:], shape[1])).astype(np.float16)
         w = RNG.integers(-2, 3, (outs, shape[1] // groups, *size)).astype(np.float16)
         path = pathlib.Path(folder, "image.py")
+        given = np.ascontiguousarray(np.moveaxis(w, 1, -1)) if last else w
+        order = [0, n + 1, *range(1, n + 1)] if last else list(range(n + 2))
         path.write_text(IMAGE.format(
-            sizes=", ".join(map(str, ("s0", *x.shape[1:]))), weight=", ".join(map(str, w.shape)),
-            n=n, first=[0, n + 1, *range(1, n + 1)], last=[0, *range(2, n + 2), 1], stride=stride,
-            pads=pads if isinstance(pads, int) else list(pads), dilation=dilation, groups=groups))
+            sizes=", ".join(map(str, ("s0", *x.shape[1:]))), order=order,
+            weight=", ".join(map(str, given.shape)), n=n, stride=stride, dilation=dilation,
+            first=[0, n + 1, *range(1, n + 1)], last=[0, *range(2, n + 2), 1], groups=groups,
+            pads=pads if isinstance(pads, int) else list(pads)))
         np.save(f"{folder}/x.npy", x)
-        np.save(f"{folder}/w.npy", w)
+        np.save(f"{folder}/w.npy", given)
         plan = f"{folder}/image.plan"
         made = subprocess.run([NEREID, "graph", path, "--no-libraries", "--device", "cuda",
                                "--emit", "plan", "-o", plan], capture_output=True, text=True)
@@ -614,7 +619,9 @@ def images(folder):
         if made.returncode or done.returncode:
             check(False, f"images {shape}: {made.stderr[:2000]}{done.stderr[:2000]}")
             continue
-        check(("BI: " in pathlib.Path(plan).read_text()) == (stride == 1), f"parts of {shape}")
+        text = pathlib.Path(plan).read_text()
+        check(("BI: " in text) == (stride == 1), f"parts of {shape}")
+        check(n != 2 or ("_clone(" in text) != last, f"{shape}: the weight is copied")
         want = conv(np.moveaxis(x, -1, 1).astype("f4"), w.astype("f4"), None, stride,
                     pads if isinstance(pads, int) else [*pads], dilation, groups)
         got = np.load(f"{folder}/images/output_0.npy")
