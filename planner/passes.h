@@ -74,6 +74,10 @@ PLAN_PASSES(X)
  * templates. */
 bool graph_decompose(Graph *g, const OpId *keep);
 
+/* Is n a concatenation whose sources' kernels write their slices, if none reads it element by
+ * element (planner/fuse/concat_slices.c)? */
+bool concat_is_computed(Graph *g, const Node *n);
+
 /* Has it complex values?  Only inputs and outputs have after pass split_complex. */
 bool graph_is_complex(const Graph *g);
 

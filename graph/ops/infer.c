@@ -236,13 +236,39 @@ static void complete_list(Graph *g, ValueType *said, const ValueType *inferred) 
   said->items = items;
 }
 
-static bool settle_type(Graph *g, Node *n, const ValueType *inferred, const Symbols *symbols) {
+typedef struct {
+  const bool *wide; /* by node id */
+  bool found;
+} WideOperands;
+
+static void find_wide(Node **use, void *ctx) {
+  WideOperands *w = ctx;
+  w->found |= w->wide[(*use)->id];
+}
+
+/* FlexAttention's sums of doubles are f64, and so is what is computed of them; PyTorch's rule for
+ * fake tensors says f32. */
+static bool is_of_wide_sums(Node *n, const ValueType *inferred, const bool *wide) {
+  if (n->type.kind != VALUE_TENSOR || inferred->kind != VALUE_TENSOR) return false;
+  if (n->type.dtype != DT_F32 || inferred->dtype != DT_F64) return false;
+  if (n->kind == NODE_GETITEM) return graph_is(n->args[0].node, OP_nereid_flex_attention_default);
+  WideOperands w = {wide, false};
+  graph_each_use(n, find_wide, &w);
+  return w.found;
+}
+
+static bool settle_type(Graph *g, Node *n, const ValueType *inferred, const Symbols *symbols,
+                        bool *wide) {
   complete_list(g, &n->type, inferred);
   ValueKind said = n->type.kind;
   bool number = inferred->kind == VALUE_FLOAT || inferred->kind == VALUE_BOOL;
   if (said == VALUE_UNKNOWN) n->type = *inferred;
   else if (number && said != inferred->kind && is_number_type(&n->type))
     n->type = as_kind(g, &n->type, inferred->kind);
+  if (is_of_wide_sums(n, inferred, wide)) {
+    n->type.dtype = DT_F64;
+    wide[n->id] = true;
+  }
   symbols_settle(symbols, g, &n->type, inferred);
   bool agrees = agree(g, &n->type, inferred);
   if (!agrees && is_other_kernels(n, inferred)) {
@@ -274,12 +300,12 @@ static bool check_symbols(Graph *g, const Node *n, const Symbols *symbols) {
   return false;
 }
 
-static bool infer_next(Graph *g, Node *n, const Symbols *symbols) {
+static bool infer_next(Graph *g, Node *n, const Symbols *symbols, bool *wide) {
   ValueType inferred = {0};
   bool unknown = n->kind == NODE_CALL && !n->op->schema;
   graph_each_use(n, find_unknown, &unknown);
   if (unknown) return false;
-  return infer_node(g, n, &inferred) && settle_type(g, n, &inferred, symbols);
+  return infer_node(g, n, &inferred) && settle_type(g, n, &inferred, symbols, wide);
 }
 
 static bool check_input(Graph *g, const Node *n) {
@@ -328,10 +354,12 @@ bool infer_model(Graph *g) {
 bool infer_graph(Graph *g) {
   bool ok = true;
   Symbols symbols = {.arena = g->arena};
+  bool *wide = ARENA_ARRAY(g->arena, bool, g->nids + 1);
+  memset(wide, 0, g->nids + 1);
   for (Node *n = g->first; n; n = n->next) {
     bool good = true;
     if (n->kind == NODE_INPUT) good = check_input(g, n);
-    if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) good = infer_next(g, n, &symbols);
+    if (n->kind == NODE_CALL || n->kind == NODE_GETITEM) good = infer_next(g, n, &symbols, wide);
     if (n->kind == NODE_OUTPUT) good = check_returned_values(g, n);
     symbols_meet(&symbols, &n->type);
     ok &= good && check_symbols(g, n, &symbols) && check_said(g, n);

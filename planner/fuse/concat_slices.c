@@ -147,16 +147,24 @@ static bool *find_fused(Graph *g) {
   return fused;
 }
 
-/* Are all computed element by element, in one shape?  One expression for all of them computes and
- * loads for each element what all of them need; slices share a kernel. */
+/* Are all computed element by element, or products, in one shape?  One expression for all of them
+ * computes and loads for each element what all of them need; slices share a kernel, and a product
+ * writes its own. */
 static bool are_computed(Graph *g, const Cat *c) {
   bool all = c->n > 1;
   for (uint32_t i = 0; i < c->n && all; i++) {
     const Node *x = c->items[i];
-    all = x->kind == NODE_CALL && prim_kind(x->op) == PRIM_POINTWISE;
+    PrimKind k = x->kind == NODE_CALL ? prim_kind(x->op) : PRIM_NONE;
+    all = k == PRIM_POINTWISE || k == PRIM_MATMUL;
     all &= value_numel(g, &x->type) == value_numel(g, &c->items[0]->type);
   }
   return all;
+}
+
+bool concat_is_computed(Graph *g, const Node *n) {
+  if (!is_cat(n) || n->type.rank == 0) return false;
+  Cat c = cat_of(g, n);
+  return are_computed(g, &c);
 }
 
 bool pass_concat_in_slices(Graph *g) {

@@ -15,6 +15,7 @@ typedef struct {
   const Dim *index;
   uint32_t columns; /* axes next to each other in an operand, and not in the result; 0: none */
   bool along;       /* an operand or a result is along the last axis */
+  bool fields;      /* several elements read one of memory, as fields read a word */
   bool fits;
 } Crossed;
 
@@ -29,13 +30,22 @@ static int last_axis(const Group *g) {
   return a;
 }
 
+static bool is_quotient(Dim offset) {
+  bool found = offset->kind == DIM_FLOORDIV;
+  for (uint32_t i = 0; i < offset->n && !found; i++) found = is_quotient(offset->args[i]);
+  return found;
+}
+
 /* Memory of which all of the group's elements are read or written, at this offset. */
 static void note_offset(Crossed *c, Dim offset) {
   Dims *d = c->f->graph->dims;
   const Group *g = c->group;
   int last = last_axis(g), unit = -1;
   Strided s = {0};
-  if (!strided_offset(d, offset, c->index, (int)g->rank, &s)) return;
+  if (!strided_offset(d, offset, c->index, (int)g->rank, &s)) {
+    c->fields |= is_quotient(offset);
+    return;
+  }
   for (int a = 0; a < (int)g->rank; a++) {
     if (dim_is(g->shape[a], 1)) continue;
     if (dim_is(s.stride[a], 0)) return;
@@ -135,6 +145,15 @@ bool fuse_shares_element(const Fusion *f, const Group *g, Node *n) {
 
 /* ---- groups ---- */
 
+/* Places of words cost quotients and remainders for each of a run of elements, and one for each row
+ * and each column of a tile.  A GPU has many programs nonetheless. */
+static bool is_large(const Fusion *f, const Group *g, int last) {
+  enum { COLUMNS_LEAST = 256, ELEMENTS_LEAST = 1 << 20 };
+  Dim columns = g->shape[last];
+  return !f->graph->host && dim_is_int(columns) && columns->value >= COLUMNS_LEAST &&
+         dim_is_int(g->x) && g->x->value >= ELEMENTS_LEAST;
+}
+
 void fuse_find_crossed(const Fusion *f, Group *g) {
   const ValueType *t = &g->nodes.data[0]->type;
   int last = last_axis(g);
@@ -146,7 +165,9 @@ void fuse_find_crossed(const Fusion *f, Group *g) {
   Crossed c = {.f = f, .own = g, .group = &by_axes, .fits = true};
   index_by_axes(&c, &by_axes);
   for (size_t i = 0; i < g->nodes.len && c.fits; i++) note_node(&c, g->nodes.data[i]);
-  if (!c.fits || !c.along || !c.columns) return;
+  if (!c.fits || !c.along) return;
+  if (!c.columns && c.fields && is_large(f, g, last)) c.columns = 1u << last;
+  if (!c.columns) return;
   fuse_axes_domain(f, g, t, c.columns);
   g->crossed = true;
 }

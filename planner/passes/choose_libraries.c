@@ -168,6 +168,7 @@ typedef struct {
   const LibraryFunction *function;
   Node *product, *end; /* `end` has the value of all of it */
   Node *scale[2];      /* of a and b */
+  Node *bias;          /* NULL: none */
   LibraryScales scales;
 } Float8Call;
 
@@ -203,7 +204,25 @@ static bool add_scale(Graph *g, Float8Call *c, Node *scale) {
   return true;
 }
 
-/* Follows the two scales, and a cast. */
+/* The vector of 16-bit floats that n adds to x, widened; NULL: it does something else. */
+static Node *widened_bias(Graph *g, const Node *n, const Node *x) {
+  if (!graph_is(n, OP_aten_add_Tensor) || n->nargs != 2 || n->nnamed) return NULL;
+  const Arg *a = &n->args[n->args[0].kind == ARG_NODE && n->args[0].node == x];
+  Node *wide = a->kind == ARG_NODE ? a->node : NULL;
+  if (!wide || !graph_is_any(wide, OP_aten_to_dtype, OP_aten__to_copy_default)) return NULL;
+  Node *bias = wide->args[0].node;
+  bool half = wide->type.dtype == DT_F32 && dtype_bits(bias->type.dtype) == 16;
+  return half && is_bias(g, bias, x->type.shape[1]) ? bias : NULL;
+}
+
+static bool is_cast_to(const Float8Call *c, const Node *n, DType bias) {
+  return n && graph_is_any(n, OP_aten_to_dtype, OP_aten__to_copy_default) &&
+         (!bias || n->type.dtype == bias) &&
+         library_takes(c->function, c->product->args[0].node->type.dtype, n->type.dtype, bias,
+                       ACTIVATION_NONE);
+}
+
+/* Follows the two scales, a bias and a cast. */
 static bool find_scales(const Chooser *chooser, Float8Call *c) {
   Graph *g = chooser->g;
   Node *x = c->product;
@@ -214,10 +233,14 @@ static bool find_scales(const Chooser *chooser, Float8Call *c) {
     x = n;
   }
   Node *cast = only_user(chooser, x);
-  bool casts = cast && graph_is_any(cast, OP_aten_to_dtype, OP_aten__to_copy_default) &&
-               library_takes(c->function, c->product->args[0].node->type.dtype, cast->type.dtype,
-                             DT_NONE, ACTIVATION_NONE);
-  c->end = casts ? cast : x;
+  Node *bias = cast && c->scales == SCALES_WHOLE ? widened_bias(g, cast, x) : NULL;
+  Node *after = bias ? only_user(chooser, cast) : NULL;
+  if (bias && is_cast_to(c, after, bias->type.dtype)) {
+    c->bias = bias;
+    c->end = after;
+  } else {
+    c->end = is_cast_to(c, cast, DT_NONE) ? cast : x;
+  }
   return true;
 }
 
@@ -255,8 +278,8 @@ static bool float8_call_of(const Chooser *c, const LibraryFunction *f, Node *n, 
     for (int i = 0; i < 2; i++) out->scale[i] = n->args[2 + i].node;
   }
   return find_scales(c, out) &&
-         library_takes(f, n->args[0].node->type.dtype, out->end->type.dtype, DT_NONE,
-                       ACTIVATION_NONE);
+         library_takes(f, n->args[0].node->type.dtype, out->end->type.dtype,
+                       out->bias ? out->bias->type.dtype : DT_NONE, ACTIVATION_NONE);
 }
 
 /* The scales in memory as the library reads them: those of blocks by their columns. */
@@ -278,7 +301,7 @@ static void make_float8_call(Graph *g, const Float8Call *c) {
   Arg args[] = {
       product->args[0],
       product->args[1],
-      arg_none(),
+      c->bias ? arg_node(c->bias) : arg_none(),
       arg_dims(g, end->type.rank, end->type.shape),
       {.kind = ARG_STRING, .name = pool_name(g->names, library_name(c->function))},
       {.kind = ARG_STRING, .name = pool_name(g->names, library_activation_name(ACTIVATION_NONE))},
@@ -375,6 +398,8 @@ static uint8_t uses_by(const Chooser *c, const Node *n) {
   uint8_t uses = c->uses[n->id] | (c->returned[n->id] ? USE_STORED : 0);
   if (prim_is_view(n)) return uses;
   if (k == PRIM_REDUCE || k == PRIM_SCAN) return USE_REDUCED;
+  bool fused = uses & (USE_FOLLOWED | USE_REDUCED);
+  if (!fused && concat_is_computed(c->g, n)) return USE_FOLLOWED; /* its slice is stored there */
   if (!is_pointwise(n)) return USE_STORED;
   bool cast = graph_is_any(n, OP_aten_to_dtype, OP_aten__to_copy_default);
   bool kernel = uses & USE_FOLLOWED || (cast ? c->returned[n->id] : uses & USE_STORED);

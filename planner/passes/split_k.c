@@ -32,6 +32,26 @@ static Node *cut_into_parts(Build *b, Node *x, int parts) {
   return build_permute(b, y, (uint32_t[]){1, 0, 2});
 }
 
+/* [b, m, k] as [b * parts, m, k / parts]; `turned`: [b, k, n]. */
+static Node *cut_batches(Build *b, Node *x, int parts, bool turned) {
+  const Dim *size = x->type.shape;
+  int64_t k = size[turned ? 1 : 2]->value / parts, batches = size[0]->value * parts;
+  Dim depth = build_const(b, k), part = build_const(b, parts), all = build_const(b, batches);
+  if (turned) return build_view(b, x, 3, (Dim[]){all, depth, size[2]});
+  Node *y = build_view(b, x, 4, (Dim[]){size[0], size[1], part, depth});
+  y = build_permute(b, y, (uint32_t[]){0, 2, 1, 3});
+  return build_view(b, y, 3, (Dim[]){all, size[1], depth});
+}
+
+static Node *batches_in_parts(Build *b, Node *x, Node *y, int parts) {
+  const Dim *size = b->in.n->type.shape;
+  Node *left = cut_batches(b, x, parts, false), *right = cut_batches(b, y, parts, true);
+  Arg args[] = {arg_node(left), arg_node(right), arg_dtype(DT_F32)};
+  Node *z = build(b, OP_aten_bmm_dtype, 3, args);
+  z = build_view(b, z, 4, (Dim[]){size[0], build_const(b, parts), size[1], size[2]});
+  return as_is(b, build_sum(b, z, 2, false));
+}
+
 static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
   Node *left = cut_into_parts(b, x, parts);
   Node *right = build_transpose(b, cut_into_parts(b, build_transpose(b, y, 0, 1), parts), 1, 2);
@@ -51,6 +71,12 @@ static bool is_product(const Node *n) {
 
 static bool is_batch(const Node *n) {
   return graph_is(n, OP_aten_bmm_default) && build_wide(n->args[0].node->type.dtype) == DT_F32;
+}
+
+static bool has_known_sizes(const Node *n) {
+  bool known = dim_is_int(n->args[0].node->type.shape[2]);
+  for (int i = 0; i < 3; i++) known &= dim_is_int(n->type.shape[i]);
+  return known;
 }
 
 /* Does nothing but the product read the matrices, which indices choose, in runs of `RUN` elements
@@ -83,11 +109,15 @@ static void find_vector(Build *b, Node *n, const uint32_t *uses) {
 
 static void split_product(Build *b, Node *n) {
   Node *x = n->args[0].node, *y = n->args[1].node;
-  int64_t k = x->type.shape[1]->value;
-  const Dim *size = n->type.shape;
-  Product p = {b->in.g->gpu, x->type.dtype, 1, size[0]->value, size[1]->value, k, .across = false};
+  bool batches = n->type.rank == 3;
+  const Dim *size = n->type.shape + batches;
+  Product p = {.gpu = b->in.g->gpu, .dtype = x->type.dtype, .m = size[0]->value};
+  p.batch = batches ? n->type.shape[0]->value : 1;
+  p.n = size[1]->value;
+  p.k = x->type.shape[1 + batches]->value;
   int parts = prim_unpacks(n) ? tiling_packed_parts(&p) : tiling_parts(&p);
-  if (parts > 1) in_parts(b, x, y, parts);
+  if (parts > 1 && batches) batches_in_parts(b, x, y, parts);
+  else if (parts > 1) in_parts(b, x, y, parts);
 }
 
 bool pass_gemv_to_reduction(Graph *g) {
@@ -106,7 +136,7 @@ bool pass_gemv_to_reduction(Graph *g) {
 bool pass_split_k(Graph *g) {
   for (Node *n = g->first, *next; n; n = next) {
     next = n->next;
-    if (!is_product(n)) continue;
+    if (!is_product(n) && !(is_batch(n) && has_known_sizes(n))) continue;
     Build b = build_at(g, n);
     if (!setjmp(b.in.failed)) split_product(&b, n);
   }

@@ -45,7 +45,8 @@ static bool is_float8(DType t) { return t == DT_F8E4NV || t == DT_F8E5; }
 
 static bool takes_matmul(DType operands, DType out, DType bias, LibraryActivation activation) {
   if (is_float8(operands))
-    return (out == DT_BF16 || out == DT_F16 || out == DT_F32) && bias == DT_NONE && !activation;
+    return (out == DT_BF16 || out == DT_F16 || (out == DT_F32 && !bias)) && !activation &&
+           (bias == DT_NONE || bias == out);
   bool same = type_of(operands) >= 0 && (out == operands || out == DT_F32);
   return same && (bias == DT_NONE || bias == out);
 }

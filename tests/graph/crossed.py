@@ -40,6 +40,12 @@ CASES = {
                "y", 0, 1),
     "first": ({"x": (10, 12, 30)}, [turned("t", "x", (2, 1, 0)), copied("y", "t")], "y", 1, 1),
     "few": ({"x": (200, 3)}, [turned("t", "x", (1, 0)), copied("y", "t")], "y", 0, 1),
+    # Eight rows read one, as fields read a word.
+    "fields": ({"x": (128, 1024), "s": (1024, 1024)},
+               ["u = torch.ops.aten.unsqueeze.default(x, 1)",
+                "e = torch.ops.aten.expand.default(u, [128, 8, 1024])",
+                "r = torch.ops.aten.reshape.default(e, [1024, 1024])", scaled("y", "r")],
+               "y", 1, 1),
     # Both results are of one read.
     "both": ({"x": X, "s": (1,)},
              [scaled("y", "x"), turned("t", "y", (1, 0)), copied("z", "t")], "y, z", 1, 1),

@@ -285,6 +285,29 @@ def check_float8(machine):
             check(len(calls) == 1 and calls[0].endswith(end), f"float8 {modes}: {calls} {got}")
             want = machine.run(files, "--device", "cpu", "--libraries", "none")
             check(agrees(got, want, 1e-4), f"float8 {modes} {a}: {got}, not {want}")
+    check_float8_bias(machine, m, n, k)
+
+
+FLOAT8_BIAS = """def forward(self, a: "f8e4m3fn[{m}, {k}]", w: "f8e4m3fn[{n}, {k}]",
+                   s: "f32[{s}]", t: "f32[{t}]", bias: "bf16[{n}]"):
+    b = torch.ops.aten.permute.default(w, [1, 0])
+    y = torch.ops.aten._scaled_mm.default(a, b, s, t, bias, None, torch.bfloat16, True)
+    return (y,)
+"""
+
+
+def check_float8_bias(machine, m, n, k):
+    """A bias is a part of a call with scales of the whole, and a kernel after another one."""
+    for s, t, epilogue in (("1, 1", "1, 1", 4), (f"{m}, 1", f"1, {n}", 1)):
+        model = machine.folder / "float8_bias.py"
+        model.write_text(FLOAT8_BIAS.format(m=m, n=n, k=k, s=s, t=t))
+        files = [model, "--random-inputs"]
+        got = machine.run(files, "--device", "cuda", "--libraries", "always", library="cublas")
+        calls = machine.calls()
+        one = len(calls) == 1 and f" {epilogue} " in calls[0]
+        check(one, f"float8 with a bias, {s}: {calls} {got}")
+        want = machine.run(files, "--device", "cpu", "--libraries", "none")
+        check(epilogue == 1 or agrees(got, want, 1e-2), f"float8 with a bias: {got}, not {want}")
 
 
 DEPTHWISE = """def forward(self, x: "f16[2, 9, 9, 8]", g: "f16[2, 9, 9, 8]", w: "f16[8, 1, 3, 3]"):
