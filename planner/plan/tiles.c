@@ -328,7 +328,8 @@ static StepChoice cross_choice(const Tiles *t, const Group *g, const CrossTile *
 static void tiles_crossed(const Tiles *t, const Group *g, PlanStep *s) {
   Dims *d = t->graph->dims;
   int64_t all = dim_likely(d, dim_mul(d, g->x, g->r));
-  bool many = g->nodes.len + s->cost->ninlined > CROSS_VALUES, more = true;
+  bool along = g->columns >> (g->rank - 1) & 1; /* fields of words, which are several values each */
+  bool many = along || g->nodes.len + s->cost->ninlined > CROSS_VALUES, more = true;
   for (size_t i = 0; i < COUNT(cross_tiles) && more; i++) {
     const CrossTile *tile = &cross_tiles[i];
     int64_t elements = (int64_t)tile->x * tile->r, threads = (int64_t)tile->warps * WARP_LANES;

@@ -119,7 +119,20 @@ def a_row_in_each():
                    y = bmm.default(g, w)""", want, x=x, at=at, w=w)
 
 
+def long_sums():
+    """A sum so long that it is cut into parts, which a kernel adds."""
+    rng = np.random.default_rng(5)
+    x, w, at = halves(rng, 3, 4096), halves(rng, EXPERTS, 4096, 16), rng.integers(-4, EXPERTS, 3)
+    want = np.einsum("bk,bkn->bn", x.astype(np.float64), w[at].astype(np.float64)) / 4
+    w = (w / 4).astype(np.float16)
+    return Case("""g = index.Tensor(w, [at])
+                   u = unsqueeze.default(x, 1)
+                   p = bmm.default(u, g)
+                   y = squeeze.dim(p, 1)""", want, steps=2, x=x, at=at, w=w)
+
+
 CASES["rows for each matrix"] = several_rows()
+CASES["long sums"] = long_sums()
 CASES["rows in batches"] = a_row_in_each()
 
 
