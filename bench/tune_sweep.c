@@ -503,6 +503,7 @@ static void print_prediction(const Problem *p, const Config *c) {
   printf(" programs=%.0f warps=%d registers=%d spilled=%d shared=%lld occupancy=%d stages=%d",
          f->programs, f->warps, f->registers, f->spilled, (long long)f->shared, f->occupancy,
          f->stages);
+  printf(" waits=%.1f early=%.1f", f->waits, f->early);
   printf(" clocks=%.1f most=%.1f loaded=%.0f stored=%.0f read=%.0f written=%.0f busy=%.0f",
          f->clocks, f->clocks_most, f->loaded, f->stored, f->read, f->written, f->busy);
   printf(" issued=%.1f f32=%.1f alu=%.1f special=%.1f convert=%.1f shuffle=%.1f", n->issued, n->f32,

@@ -7,25 +7,30 @@
 /* The time of a launch besides its work; and the attainable part of a device's peaks, as shares of
  * what its data sheet says or in clocks.  Fitted to problems of bench/tune.md on one H200; a third
  * of them, which played no part, is predicted as well. */
-static const double LAUNCH_US = 5;
-static const double PROGRAM_NS = 0.6;     /* to hand out a program, of the whole device */
-static const double PROGRAM_CLOCKS = 200; /* until its first instruction */
-static const double MEMORY_SHARE = 0.91;
+static const double LAUNCH_US = 3.3;
+static const double PROGRAM_NS = 0.6;      /* to hand out a program, of the whole device */
+static const double PROGRAM_CLOCKS = 1600; /* until its first instruction, and after its last */
+static const double MEMORY_SHARE = 0.88;
 static const double CACHE_CLOCK_BYTES = 64; /* a processor gets from the second cache */
-static const double ISSUE = 0.15;           /* clocks of an instruction: four warps issue at once */
+static const double ISSUE = 0.34;           /* clocks of an instruction: four warps issue at once */
 static const double INTEGERS = 0.25;        /* ... of one on integers, ... */
-static const double SPECIALS = 1.0;         /* ... of exp2 and its like */
-static const double SHUFFLES = 3.3;         /* ... of a shuffle */
-static const double SENT = 4.5;             /* ... of a line that is stored, in part or all of it */
-static const double TURN_BYTES = 128;       /* of shared memory, that matrix units read; ... */
-static const double TURNS = 1.25;           /* ... clocks of such a turn, or of a warp's */
-static const double BARRIER_CLOCKS = 70;    /* until the last warp has come */
+static const double SPECIALS = 0.85;        /* ... of exp2 and its like */
+static const double SHUFFLES = 8.3;         /* ... of a shuffle */
+static const double SENT = 1.4;             /* ... of a line that is stored, in part or all of it */
+static const double ATOMICS = 9;            /* ... of an atomic access */
+static const double TENSOR = 1.07;          /* ... of one of matrix units, by their peak rate */
+static const double TURN_BYTES = 98;        /* of shared memory, that matrix units read; ... */
+static const double TURNS = 0.66;           /* ... clocks of such a turn, or of a warp's */
+static const double BARRIER_CLOCKS = 4.6;   /* until the last warp has come */
+static const double QUEUE_CLOCKS = 920;     /* that copies come later if memory is half busy */
 static const double SPILL_TURNS = 0.5;      /* clocks of a spilled register in a round of a loop */
 static const double SPILL_CLOCKS = 19;      /* ... that its warp waits */
 
 /* Parts that overlap take as long as the longest, and a little more the more they are alike: the
  * p-norm of their times. */
-static const double UNITS_NORM = 10, WARPS_NORM = 4, DEVICE_NORM = 2.5;
+static const double UNITS_NORM = 2.8, WARPS_NORM = 3.8, DEVICE_NORM = 2.8;
+/* Rounds of programs that stay together, by those that a processor holds. */
+static const double ROUNDS_TOGETHER = 1.28;
 
 static double norm(const double *x, int n, double p) {
   double most = 0, sum = 0;
@@ -56,18 +61,20 @@ static Program program_clocks(const LaunchStats *f) {
                     SPECIALS * c->special, c->f32 / 4, shared};
   Program p = {
       .issue = norm(units, 5, UNITS_NORM),
-      .cache = f->loaded / CACHE_CLOCK_BYTES + SENT * c->sent,
+      .cache = f->loaded / CACHE_CLOCK_BYTES + SENT * c->sent + ATOMICS * c->atomics,
       .tensor = c->tensor,
   };
-  p.all = norm((double[]){p.issue, p.cache, p.tensor}, 3, UNITS_NORM);
+  p.all = norm((double[]){p.issue, p.cache, TENSOR * p.tensor}, 3, UNITS_NORM);
   double waits = (BARRIER_CLOCKS * c->barriers + SPILL_CLOCKS * spills) / f->warps;
   p.alone = f->clocks + PROGRAM_CLOCKS + waits;
   return p;
 }
 
-/* The clocks of n programs that begin together. */
+/* The clocks of n programs that begin together.  What units do for one of them is a part of the
+ * time that it takes alone. */
 static double together_clocks(const Program *p, double n) {
-  return norm2(p->alone, n * p->all, WARPS_NORM);
+  double alone = fmax(p->alone, p->all), others = pow(n * p->all / alone, WARPS_NORM);
+  return alone * pow(1 + fmax(0, others - pow(p->all / alone, WARPS_NORM)), 1 / WARPS_NORM);
 }
 
 /* Clocks until the processor that has the most programs is done with them: rounds of as many as it
@@ -80,7 +87,7 @@ static double processor_clocks(const LaunchStats *f, const Program *p, double me
   double clocks = rounds * round + (rest > 0 ? together_clocks(p, rest) : 0);
   double longest = f->clocks > 0 ? fmax(1, f->clocks_most / f->clocks) : 1;
   if (programs > held) {
-    double together = held / mean;
+    double together = fmin(1, ROUNDS_TOGETHER * held / mean);
     clocks = together * clocks + (1 - together) * mean / held * round;
   }
   return clocks + (longest - 1) * round;
@@ -88,17 +95,38 @@ static double processor_clocks(const LaunchStats *f, const Program *p, double me
 
 /* ---- the device ---- */
 
+/* Memory that is busy for a share of the time answers later, as a queue does.  A program waits for
+ * that where its copies were not done before, once for all that its ring has in flight. */
+static double waited_clocks(const LaunchStats *f, double busy) {
+  static const double BUSIEST = 0.9;
+  double share = fmin(BUSIEST, busy), later = QUEUE_CLOCKS * share / (1 - share);
+  if (f->waits <= 0) return 0;
+  return f->waits / fmax(1, f->stages - 1) * fmax(0, later - f->early / f->waits);
+}
+
+/* The time beside memory's depends on how busy memory is in all of the time. */
+static double device_us(Estimate *e, const LaunchStats *f, const Program *p, double mean,
+                        double mhz) {
+  enum { TRIES = 3 };
+  double together = 0, *us = e->bound_us;
+  for (int i = 0; i < TRIES; i++) {
+    Program now = *p;
+    if (together > 0) now.alone += waited_clocks(f, us[BOUND_MEMORY] / together);
+    us[BOUND_LATENCY] = processor_clocks(f, &now, mean) / mhz;
+    together = norm2(us[BOUND_MEMORY], us[BOUND_LATENCY], DEVICE_NORM);
+  }
+  return together;
+}
+
 static void bound_gpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
-  double mhz = r->clock / 1e6, mean = f->programs / r->processors;
+  double mhz = r->clock / 1e6, mean = f->programs / r->processors, programs = ceil(mean);
   Program p = program_clocks(f);
-  double clocks = processor_clocks(f, &p, mean), programs = ceil(mean);
   double *us = e->bound_us;
   us[BOUND_MEMORY] = f->busy / (MEMORY_SHARE * r->bandwidth) * 1e6;
   us[BOUND_CACHE] = p.cache * programs / mhz;
   us[BOUND_TENSOR] = p.tensor * programs / mhz;
   us[BOUND_ISSUE] = p.issue * programs / mhz;
-  us[BOUND_LATENCY] = clocks / mhz;
-  double together = norm2(us[BOUND_MEMORY], us[BOUND_LATENCY], DEVICE_NORM);
+  double together = device_us(e, f, &p, mean, mhz);
   e->launch_us = LAUNCH_US;
   e->us = e->launch_us + fmax(together, f->programs * PROGRAM_NS / 1e3);
 }
@@ -133,7 +161,7 @@ static Bound bound_of(const Estimate *e) {
  * largest for accesses to scattered lines, and for few warps that wait for memory: the assembler
  * chooses how many loads are in flight at a time. */
 static void add_error(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
-  static const double errors[] = {0.18, 0.28, 0.28, 0.28, 0.36}, OF_CPU = 2, OF_SPILLS = 0.08;
+  static const double errors[] = {0.25, 0.28, 0.28, 0.28, 0.36}, OF_CPU = 2, OF_SPILLS = 0.08;
   static const double OF_LINES = 0.4, OF_LINES_MOST = 4, OF_FEW = 0.5;
   double error = r->sm ? errors[e->bound] : OF_CPU;
   if (r->sm && f->spilled) error += OF_SPILLS;

@@ -110,6 +110,8 @@ static void sample(Gathering *g, const int64_t pid[3]) {
     add_counts(&f->counts, &sim->counts, (double)warps / n);
     if (!sim->timing) continue;
     f->clocks += sim->time;
+    f->waits += sim->waits;
+    f->early += sim->early;
     f->clocks_most = fmax(f->clocks_most, sim->time);
   }
   take_sites(g, n, warps);
@@ -144,6 +146,8 @@ static void sample_all(Gathering *g) {
   memset(&f->counts, 0, sizeof f->counts);
   add_counts(&f->counts, &sum, 1.0 / g->samples);
   f->clocks /= g->samples;
+  f->waits /= g->samples;
+  f->early /= g->samples;
   f->loaded /= g->samples;
   f->stored /= g->samples;
   for (int i = 0; i < g->sim->nsites; i++) g->reaches[i].bytes /= g->samples;

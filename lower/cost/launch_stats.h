@@ -16,6 +16,7 @@ typedef struct LaunchStats {
   SimCounts counts;     /* of all warps of a program, on average */
   double clocks;         /* that a program takes if it has a processor for itself, on average */
   double clocks_most;    /* ... the longest one */
+  double waits, early;   /* in these clocks: waits for copies, clocks that these were done before */
   double loaded, stored; /* bytes between cache and processors, of a program */
   double read, written;  /* bytes between memory and the cache, of the launch */
   double busy;           /* the same, where short runs count as the bytes that take as long */

@@ -6,7 +6,7 @@
  * end, where copies that run ahead have come to theirs. */
 enum {
   LOOP_START = 5,  /* where time counts; ... */
-  LOOP_STEADY = 2, /* ... of these the average is the middle's */
+  LOOP_STEADY = 2, /* ... the average of the last ones, a ring's slots but one, is the middle's */
   LOOP_SHORT = 2,  /* where it does not */
   LOOP_END = 2,    /* beside the depth of rings */
   WHILE_TRIPS = 4,
@@ -336,6 +336,7 @@ static void jump_time(Simulation *sim, double by) {
   sim->free_special += by;
   sim->free_alu += by;
   sim->copies += by;
+  sim->free_boxes += by;
   sim->products += by;
   for (int i = 0; i < sim->ngroups; i++) sim->groups[i] += by;
   for (int i = 0; i < sim->nproducts; i++) sim->product_groups[i] += by;
@@ -361,9 +362,11 @@ static void simulate_iteration(Simulation *sim, const Loop *l, int64_t i, double
 /* A loop of few iterations is simulated as it is.  A single iteration in the middle of a longer one
  * represents all skipped ones. */
 static void simulate_loop(Simulation *sim, const Loop *l) {
-  int64_t start = sim->timing ? LOOP_START : LOOP_SHORT, most = start + sim->ring + LOOP_END - 1;
-  int64_t left = l->trips > most ? l->trips - most : 0;
-  int64_t steady_from = start - (sim->timing ? LOOP_STEADY : 1);
+  int64_t mean_of = sim->ring - 1 > LOOP_STEADY ? sim->ring - 1 : LOOP_STEADY;
+  int64_t start = 2 * mean_of < LOOP_START ? LOOP_START : 2 * mean_of + 1;
+  if (!sim->timing) start = LOOP_SHORT;
+  int64_t most = start + sim->ring + LOOP_END - 1, left = l->trips > most ? l->trips - most : 0;
+  int64_t steady_from = start - (sim->timing ? mean_of : 1);
   double steady = sim->time;
   if (!sim->counting || sim->depth + 1 == SIM_DEPTH) {
     if (l->trips > 0) simulate_iteration(sim, l, 0, (double)l->trips);
@@ -522,7 +525,8 @@ void simulate_warp(Simulation *sim, int warp) {
   sim->weight = 1;
   sim->steps = sim->depth = 0;
   sim->time = sim->free_tensor = sim->free_special = sim->free_alu = 0;
-  sim->copies = sim->products = 0;
+  sim->copies = sim->free_boxes = sim->products = 0;
+  sim->waits = sim->early = 0;
   sim->ngroups = sim->nproducts = 0;
   sim->loaded = 0;
   memset(sim->ready, 0, sim->registers * sizeof *sim->ready);

@@ -86,6 +86,8 @@ typedef struct {
   double flying[SIM_FLYING]; /* when registers of the last loads of such values are ready */
   uint32_t loaded;            /* registers of these, so far */
   double copies, groups[SIM_GROUPS]; /* when asynchronous copies are done: open ones, groups */
+  double free_boxes; /* when the last box's bytes could leave the cache */
+  double waits, early; /* for copies; clocks that these were done before */
   int ngroups;
   double products, product_groups[SIM_GROUPS];
   int nproducts;

@@ -228,9 +228,18 @@ static void commit(double *groups, int *n, double when) {
 }
 
 /* Until at most `open` of the groups are not done. */
-static void wait(Simulation *sim, const double *groups, int *n, int64_t open) {
-  int done = *n - (int)open;
-  for (int i = 0; i < done; i++) sim->time = sim_later(sim->time, groups[i]);
+static void wait_for_products(Simulation *sim, int64_t open) {
+  for (int i = 0; i < sim->nproducts - (int)open; i++)
+    sim->time = sim_later(sim->time, sim->product_groups[i]);
+}
+
+static void wait_for_copies(Simulation *sim, int64_t open) {
+  double before = sim->time, done = 0;
+  for (int i = 0; i < sim->ngroups - (int)open; i++) done = sim_later(done, sim->groups[i]);
+  if (done <= 0) return;
+  sim->time = sim_later(before, done);
+  sim->waits += sim->weight;
+  sim->early += sim->weight * (sim->time - done);
 }
 
 static void sim_shuffle(Simulation *sim, const NestStmt *s) {
@@ -250,7 +259,7 @@ static void sim_mbarrier(Simulation *sim, const NestStmt *s) {
   if (s->code == NEST_MBAR_WAIT && s->guard.kind) return;
   bool boxes = !sim->ngroups || sim->copies > sim->groups[sim->ngroups - 1];
   if (sim->copies > 0 && boxes) commit(sim->groups, &sim->ngroups, sim->copies);
-  if (s->code == NEST_MBAR_WAIT) wait(sim, sim->groups, &sim->ngroups, slots > 2 ? slots - 2 : 0);
+  if (s->code == NEST_MBAR_WAIT) wait_for_copies(sim, slots > 2 ? slots - 2 : 0);
 }
 
 void simulate_sync(Simulation *sim, const NestStmt *s) {
@@ -260,9 +269,9 @@ void simulate_sync(Simulation *sim, const NestStmt *s) {
     case NEST_CP_COMMIT: commit(sim->groups, &sim->ngroups, sim->copies); break;
     case NEST_MBAR_EXPECT:
     case NEST_MBAR_WAIT: sim_mbarrier(sim, s); break;
-    case NEST_CP_WAIT: wait(sim, sim->groups, &sim->ngroups, open); break;
+    case NEST_CP_WAIT: wait_for_copies(sim, open); break;
     case NEST_MMA_COMMIT: commit(sim->product_groups, &sim->nproducts, sim->products); break;
-    case NEST_MMA_WAIT: wait(sim, sim->product_groups, &sim->nproducts, open); break;
+    case NEST_MMA_WAIT: wait_for_products(sim, open); break;
     case NEST_BAR:
       sim->counts.issued += sim->weight;
       sim->counts.barriers += sim->weight;

@@ -15,6 +15,8 @@ enum {
   SEEN_MAX = 1 << SEEN_BITS,
   MEMORY_LATENCY = 700, /* clocks */
   COPY_LATENCY = 1200,  /* of asynchronous copies, which keep memory busy all the time */
+  BOX_LATENCY = 1050,   /* of a box's first bytes, if one multiprocessor has work */
+  BOX_BYTES = 80,       /* of boxes that arrive in a clock */
   SHARED_LATENCY = 28,
   ATOMIC_LATENCY = 900
 };
@@ -311,6 +313,14 @@ static void note_row(Simulation *sim, int which, int64_t at, int64_t bytes) {
   if (!site->store) site->pieces += (double)bytes / PIECE * sim->weight;
 }
 
+/* The more multiprocessors have work, the longer a box waits. */
+static double box_latency(const Simulation *sim) {
+  static const double OF_OTHERS = 0.3;
+  double programs = (double)sim->grid[0] * (double)sim->grid[1] * (double)sim->grid[2];
+  double busy = fmin(1, programs / sim->peaks->processors);
+  return BOX_LATENCY * (1 + OF_OTHERS * sqrt(busy));
+}
+
 static void sim_box(Simulation *sim, const NestStmt *s) {
   const TensorMap *m = nest_map_of(sim->nest, s);
   int64_t row = m->axes[0].box * (int64_t)dtype_bytes(m->dtype), at, bytes;
@@ -325,10 +335,14 @@ static void sim_box(Simulation *sim, const NestStmt *s) {
   }
   if (!sim->counting) return;
   sim->counts.issued += sim->weight;
-  double start = sim_start(sim, s);
+  double start = sim_start(sim, s), box = (double)nest_map_bytes(m);
   sim->time = start + 1;
-  if (store) sim->counts.sent += (double)nest_map_bytes(m) / LINE * sim->weight;
-  else sim->copies = sim_later(sim->copies, start + COPY_LATENCY);
+  if (store) {
+    sim->counts.sent += box / LINE * sim->weight;
+    return;
+  }
+  sim->free_boxes = sim_later(sim->free_boxes, start) + box / BOX_BYTES;
+  sim->copies = sim_later(sim->copies, sim->free_boxes + box_latency(sim));
 }
 
 static double latency_of(const NestStmt *s, bool shared) {

@@ -41,12 +41,13 @@ typedef struct {
 static DevicePeaks peaks;
 static const char *target; /* NULL: a GPU's */
 
-static Found estimate(const Case *c) {
+static Found estimate_stages(const Case *c, int stages) {
   static char text[4096];
   snprintf(text, sizeof text,
            "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(%s):\n%s", c->params,
            c->body);
   nereid_request r = {.source.text = text, .args = c->args, .num_warps = c->warps};
+  r.num_stages = stages;
   r.target = target;
   r.source.size = strlen(text);
   r.source.path = "f.py";
@@ -60,6 +61,8 @@ static Found estimate(const Case *c) {
   if (f.code) printf("  %s\n", nereid_error_message());
   return f;
 }
+
+static Found estimate(const Case *c) { return estimate_stages(c, 0); }
 
 #define FLAT_PARAMS "x, y, n, B: tl.constexpr"
 #define FLAT_ARGS                                                                                  \
@@ -336,6 +339,63 @@ static void test_product(void) {
   take_gpu();
 }
 
+typedef struct {
+  int m, n, k, warps, stages;
+} Tile;
+
+/* Of x by y, where y is [n, k], in bf16. */
+static double product_us(int m, int n, int k, const Tile *t) {
+  char numbers[3][16];
+  Case c = {
+      "    rows = tl.cdiv(m, BM)\n"
+      "    i = tl.program_id(0) % rows * BM + tl.arange(0, BM)\n"
+      "    j = tl.program_id(0) // rows * BN + tl.arange(0, BN)\n"
+      "    at = tl.arange(0, BK)\n"
+      "    acc = tl.zeros((BM, BN), tl.float32)\n"
+      "    for start in range(0, k, BK):\n"
+      "        a = tl.load(x + i[:, None] * k + start + at[None, :])\n"
+      "        b = tl.load(y + j[None, :] * k + start + at[:, None])\n"
+      "        acc = tl.dot(a, b, acc)\n"
+      "    tl.store(out + i[:, None] * n + j[None, :], acc.to(tl.bfloat16))\n",
+      "x, y, out, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr",
+      {{"x", "*bf16:16", NULL},
+       {"y", "*bf16:16", NULL},
+       {"out", "*bf16:16", NULL},
+       {"m", "i32:16", NULL},
+       {"n", "i32:16", NULL},
+       {"k", "i32:16", NULL},
+       {"BM", NULL, numbers[0]},
+       {"BN", NULL, numbers[1]},
+       {"BK", NULL, numbers[2]}},
+      {{"m", m}, {"n", n}, {"k", k}},
+      {(uint32_t)((m + t->m - 1) / t->m * ((n + t->n - 1) / t->n))},
+      t->warps};
+  snprintf(numbers[0], sizeof numbers[0], "%d", t->m);
+  snprintf(numbers[1], sizeof numbers[1], "%d", t->n);
+  snprintf(numbers[2], sizeof numbers[2], "%d", t->k);
+  return estimate_stages(&c, t->stages).estimate.us;
+}
+
+/* The order of times that one H200 took (bench/tune.md), where the slower one is not chosen. */
+static void test_rings(void) {
+  static const struct {
+    int m, n, k;
+    Tile fast, slow;
+    const char *why;
+  } measured[] = {
+      {256, 3072, 11008, {64, 128, 64, 4, 5}, {64, 128, 128, 4, 3}, "four small steps ahead"},
+      {1024, 1024, 11008, {64, 128, 64, 4, 5}, {64, 128, 128, 4, 3}, "the same, of fewer columns"},
+      {512, 4096, 4096, {128, 128, 64, 8, 5}, {128, 128, 128, 4, 3}, "of a tile of 8 warps"},
+      {4096, 11008, 1536, {128, 256, 64, 8, 3}, {128, 128, 32, 4, 4}, "large tiles in many rounds"},
+  };
+  for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+    double fast = product_us(measured[i].m, measured[i].n, measured[i].k, &measured[i].fast);
+    double slow = product_us(measured[i].m, measured[i].n, measured[i].k, &measured[i].slow);
+    check(fast < slow, measured[i].why);
+    if (fast >= slow) printf("  %.1f and %.1f us\n", fast, slow);
+  }
+}
+
 /* m, n, k = 32, 64, 128 for each of 16 programs: on a CPU, products are multiply-adds. */
 static void test_small_products(void) {
   static const char *const types[] = {"*fp32:16", "*bf16:16", "*fp16:16"};
@@ -404,6 +464,7 @@ int main(void) {
   test_twice();
   test_deep();
   test_product();
+  test_rings();
   test_small_products();
   test_order();
   return report();
