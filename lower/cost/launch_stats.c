@@ -304,7 +304,7 @@ static void sum_memory(Gathering *g) {
 /* ---- resources ---- */
 
 /* Registers are given to a warp in units of 256. */
-static int occupancy_of(const LaunchStats *f, const DevicePeaks *r) {
+int launch_stats_occupancy(const LaunchStats *f, const DevicePeaks *r) {
   int registers = (f->registers + 7) / 8 * 8, most = BLOCKS_MOST;
   int by_threads = r->threads / (f->warps * SIM_LANES);
   int by_registers = REGISTERS / (registers * f->warps * SIM_LANES);
@@ -340,7 +340,7 @@ static void find_resources(Arena *a, LaunchStats *f, const Simulation *sim, cons
   f->spilled = needed > limit ? needed - limit : 0;
   f->shared = n->shared_bytes;
   f->stages = sim->ring;
-  f->occupancy = r->sm ? occupancy_of(f, r) : 1;
+  f->occupancy = r->sm ? launch_stats_occupancy(f, r) : 1;
 }
 
 /* ---- all ---- */

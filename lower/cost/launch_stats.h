@@ -28,6 +28,8 @@ int register_pressure(Arena *a, const Nest *n);
 /* The most that are live at a statement of each source line, `lines` of them. */
 void register_pressure_of_lines(Arena *a, const Nest *n, double *lines);
 
+/* Programs that a multiprocessor holds by their warps, registers and shared memory. */
+int launch_stats_occupancy(const LaunchStats *f, const DevicePeaks *r);
 LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in);
 
 #endif

@@ -113,6 +113,11 @@ int64_t sim_affine(const Simulation *sim, const Affine *a);
 uint32_t sim_register(const Simulation *sim, const Ref *r);
 /* Values of the first n lanes; false: unknown. */
 bool sim_operand(const Simulation *sim, const Ref *r, int n, int64_t out[SIM_LANES]);
+/* Clocks until bytes have arrived that are copied into a ring, as boxes or by threads, where so
+ * many programs run (simulate_memory.c). */
+double sim_copy_clocks(const DevicePeaks *r, double programs, double bytes, bool boxes);
+/* The share of its matrix units' rate that single warps get (simulate_clock.c). */
+double sim_synchronous_share(const DevicePeaks *r);
 /* Loads, stores, copies, atomics (simulate_memory.c). */
 void simulate_memory(Simulation *sim, const NestStmt *s);
 SimSeen *sim_seen_new(Arena *a);

@@ -172,13 +172,15 @@ void simulate_op(Simulation *sim, const NestStmt *s) {
 
 /* ---- products ---- */
 
+double sim_synchronous_share(const DevicePeaks *r) { return r->sm == 90 ? SYNCHRONOUS_SHARE : 1; }
+
 /* Operations of a clock of all matrix units of a processor. */
 static double rate_of(const Simulation *sim, const Atom *a) {
   double rate = dtype_bits(a->a) == 16  ? sim->peaks->f16
                 : dtype_bits(a->a) == 8 ? sim->peaks->f8
                 : a->tf32               ? sim->peaks->f16 / 2
                                         : sim->peaks->f32;
-  if (a->warps == 1 && sim->peaks->sm == 90) rate *= SYNCHRONOUS_SHARE;
+  if (a->warps == 1) rate *= sim_synchronous_share(sim->peaks);
   return rate > 0 ? rate : 1;
 }
 

@@ -314,11 +314,13 @@ static void note_row(Simulation *sim, int which, int64_t at, int64_t bytes) {
 }
 
 /* The more multiprocessors have work, the longer a box waits. */
-static double box_latency(const Simulation *sim) {
+static double box_latency(const DevicePeaks *r, double programs) {
   static const double OF_OTHERS = 0.3;
-  double programs = (double)sim->grid[0] * (double)sim->grid[1] * (double)sim->grid[2];
-  double busy = fmin(1, programs / sim->peaks->processors);
-  return BOX_LATENCY * (1 + OF_OTHERS * sqrt(busy));
+  return BOX_LATENCY * (1 + OF_OTHERS * sqrt(fmin(1, programs / r->processors)));
+}
+
+double sim_copy_clocks(const DevicePeaks *r, double programs, double bytes, bool boxes) {
+  return (boxes ? box_latency(r, programs) : COPY_LATENCY) + bytes / BOX_BYTES;
 }
 
 static void sim_box(Simulation *sim, const NestStmt *s) {
@@ -342,7 +344,9 @@ static void sim_box(Simulation *sim, const NestStmt *s) {
     return;
   }
   sim->free_boxes = sim_later(sim->free_boxes, start) + box / BOX_BYTES;
-  sim->copies = sim_later(sim->copies, sim->free_boxes + box_latency(sim));
+  double programs = (double)sim->grid[0] * (double)sim->grid[1] * (double)sim->grid[2];
+  double latency = box_latency(sim->peaks, programs);
+  sim->copies = sim_later(sim->copies, sim->free_boxes + latency);
 }
 
 static double latency_of(const NestStmt *s, bool shared) {

@@ -424,7 +424,7 @@ static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
 
 /* A processor has room for several programs of small tiles, each of which makes one.  Three stages
  * of a large one were faster than four: fewer copies are issued between two tiles. */
-enum { SMALL_TILE = 128 * 128, PERSISTENT_STAGES = 3 };
+enum { PERSISTENT_STAGES = 3 };
 
 /* The sides of a part of images with so many rows; the result: how many such parts there are. */
 static Dim add_image_sides(const Tiles *t, const Group *g, int64_t rows, StepChoice *c) {
@@ -456,7 +456,7 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   c.grid[1] = g->extent[0];
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;
-  if (t->gpu && bm * bn > SMALL_TILE && product_persists(t->fusion, g)) {
+  if (t->gpu && bm * bn > TILING_SMALL && product_persists(t->fusion, g)) {
     Dims *d = t->graph->dims;
     c.grid[0] = dim_min(d, c.grid[0], dim_int(d, t->graph->gpu->processors));
     c.stages = PERSISTENT_STAGES;

@@ -3,8 +3,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* The model's figures, fitted to tiles of this list measured on an H200 (all times in us); other
- * GPUs have other numbers of multiprocessors, which do other shares of that in a clock.  A
+/* Times of tiles that rings feed are the cost model's (tiling_ring.c).  For others these figures,
+ * fitted to tiles of this list measured on an H200 (all times in us), are the model; other GPUs
+ * have other numbers of multiprocessors, which do other shares of that in a clock.  A
  * multiprocessor holds several programs; a step of one, BK deep, takes at least its latency, and
  * all steps together no less than the multiprocessor's rate allows. */
 typedef struct {
@@ -14,13 +15,11 @@ typedef struct {
 } Candidate;
 
 static const double REACHED = 4.0 / 4.8; /* of the bandwidth */
-/* The end of a tile while the next one's operands are copied: 1.5 us of 3.4, of 128x256 by hand. */
-static const double PERSISTENT_END = 0.44;
 
 /* Parameters that the tiles of an operand type share. */
 typedef struct {
   const Candidate *tiles;
-  int count;
+  int count; /* of those with figures */
   double launch, epilogue, epilogue_area; /* us: of a kernel; of a program, and of its 128x128 */
   double latency, overlap;                /* of a step: us of 64 in k; the share of its work */
 } Family;
@@ -33,7 +32,11 @@ static const Candidate halves[] = {
     {{64, 32, 128, 4, 4}, 2.6e6, 2},   {{32, 64, 64, 4, 4}, 1.62e6, 4},
     {{32, 32, 128, 4, 4}, 0.9e6, 3},   {{16, 64, 64, 4, 5}, 0.8e6, 4},
     {{16, 32, 128, 4, 4}, 0.5e6, 3},
+    /* Without figures: where rings feed them. */
+    {{64, 128, 64, 4, 5}, 0, 0},       {{64, 256, 64, 8, 4}, 0, 0},
+    {{128, 128, 64, 8, 5}, 0, 0},
 };
+enum { HALVES_WITHOUT = 3 };
 /* Convolutions' too: channels are often multiples of 160 and not of 128. */
 static const Candidate image_halves[] = {{{128, 160, 64, 8, 4}, 6.6e6, 1}};
 /* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */
@@ -57,7 +60,7 @@ static const Candidate singles[] = {
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
-static const Family half_tiles = {halves, COUNT(halves), 4, 0, 2, 0.21, 0.77};
+static const Family half_tiles = {halves, COUNT(halves) - HALVES_WITHOUT, 4, 0, 2, 0.21, 0.77};
 static const Family byte_tiles = {bytes, COUNT(bytes), 4, 0, 2, 0.105, 0.77};
 static const Family byte_sum_tiles = {byte_sums, COUNT(byte_sums), 4, 0, 2.55, 0.105, 0.77};
 static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
@@ -93,14 +96,20 @@ static double product_bytes(const Product *p) {
          ((double)p->m * (double)p->k + (double)p->k * (double)p->n + (double)p->m * (double)p->n);
 }
 
+static int count_tiles(const Family *f, const Product *p) {
+  bool rings = p && f == &half_tiles && tiling_has_rings(p->gpu, p->dtype);
+  return f->count + (rings ? HALVES_WITHOUT : 0);
+}
+
 static double tile_time(const Candidate *c, const Product *p) {
+  if (tiling_has_rings(p->gpu, p->dtype)) return tiling_ring_time(&c->tile, p);
   double programs =
       (double)p->batch * ceil_div((double)p->m, c->tile.bm) * ceil_div((double)p->n, c->tile.bn);
   double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, p->gpu->processors);
   const Family *f = family(p);
   double full = floor(rest / c->resident), time = f->launch;
   double end = f->epilogue + f->epilogue_area * c->tile.bm * c->tile.bn / (128 * 128);
-  if (p->persists && c->resident == 1) end *= PERSISTENT_END;
+  if (p->persists && c->resident == 1) end *= TILING_PERSISTENT_END;
   time += full * (steps * step_time(c, p, c->resident) + end);
   rest -= full * c->resident;
   if (rest > 0) time += steps * step_time(c, p, rest) + end;
@@ -111,7 +120,7 @@ static const Candidate *best(const Product *p, double *time) {
   const Family *f = family(p);
   const Candidate *list = f->tiles, *found = list;
   *time = tile_time(list, p);
-  for (int i = 1; i < f->count; i++) {
+  for (int i = 1; i < count_tiles(f, p); i++) {
     double t = tile_time(&list[i], p);
     if (t >= *time) continue;
     *time = t;
@@ -136,7 +145,7 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
   double times[TILING_MAX];
   const Family *f = family_of(t, p && p->sums);
   int n = 0;
-  for (; n < f->count; n++) insert_tile(&f->tiles[n], p, times, out, n);
+  for (; n < count_tiles(f, p); n++) insert_tile(&f->tiles[n], p, times, out, n);
   for (int i = 0; p && p->images && i < COUNT(image_halves); i++)
     insert_tile(&image_halves[i], p, times, out, n++);
   return n;

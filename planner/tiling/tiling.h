@@ -27,11 +27,19 @@ typedef struct {
   int bm, bn, bk, warps, stages;
 } Tile;
 
-enum { TILING_MAX = 16 };
+/* A program makes several tiles of more elements; the most tiles of a list. */
+enum { TILING_SMALL = 128 * 128, TILING_MAX = 16 };
 
 /* For a GPU: all tiles for operands of dtype t, the one with the least time first; p NULL: sizes
  * are open, and the first is one for all of them.  Returns how many. */
 int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
+
+/* Are products of that dtype kernels whose operands go through rings there?  Then the time of a
+ * tile, in us, by the cost model of kernels (tiling_ring.c). */
+bool tiling_has_rings(const DevicePeaks *gpu, DType t);
+double tiling_ring_time(const Tile *t, const Product *p);
+/* The end of a tile while the next one's operands are copied: 1.5 us of 3.4, of 128x256 by hand. */
+static const double TILING_PERSISTENT_END = 0.44;
 
 /* Into how many parts to cut k, each of which a program of its own sums up, so that the whole takes
  * least, adding the parts included: a divisor of k, 1 for none. */

@@ -45,6 +45,26 @@ static void test_images(void) {
   check(first(&wide).bn != 160, "products have none");
 }
 
+/* The best tiles of one H200 (bench/tune.md); those chosen by figures of tiles took 1.09 times
+ * their time and more. */
+static void test_measured(void) {
+  static const struct {
+    int64_t m, n, k;
+    Tile best;
+  } measured[] = {
+      {512, 4096, 4096, {128, 128, 64, 8, 5}}, {1024, 1024, 11008, {64, 128, 64, 4, 5}},
+      {256, 3072, 11008, {64, 128, 64, 4, 5}}, {256, 4096, 5120, {64, 128, 64, 4, 5}},
+  };
+  peaks_of_target(&gpu, "sm_90a");
+  for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+    Product p = product(DT_BF16, measured[i].m, measured[i].n, measured[i].k);
+    Tile t = first(&p), best = measured[i].best;
+    bool same = t.bm == best.bm && t.bn == best.bn && t.bk == best.bk && t.stages == best.stages;
+    check(same, "the best tile");
+    if (!same) printf("  %d x %d x %d, %d warps, %d stages\n", t.bm, t.bn, t.bk, t.warps, t.stages);
+  }
+}
+
 /* Groups of a sum of 8-bit floats: large tiles for long sums, more programs for short ones. */
 static void test_sums(void) {
   Product p = product(DT_F8E4NV, 4096, 2048, 2048);
@@ -104,6 +124,7 @@ int main(void) {
   check(tiling_parts(&narrow) > 1, "so is one in f32");
   test_gpus();
   test_images();
+  test_measured();
   test_sums();
   test_packed();
   check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");

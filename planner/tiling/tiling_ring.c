@@ -1,0 +1,78 @@
+/* The time of a product whose operands go through rings, before its kernel exists: statistics of
+ * its launch that follow from the tile, for the cost model that predicts kernels (lower/cost). */
+#include <math.h>
+
+#include "lower/cost/launch_stats.h"
+#include "planner/tiling/tiling.h"
+
+/* What kernels of such tiles have beside products and copies: clocks, and registers. */
+enum {
+  GROUP_ROWS = 64, /* a warpgroup multiplies so many, single warps fewer */
+  STEP_CLOCKS = 27, STEP_CLOCKS_OF_WARPS = 120,
+  ENDS_CLOCKS = 500,
+  REGISTERS = 40, REGISTERS_OF_WARPS = 60,
+  BARRIERS_BYTES = 1024
+};
+static const double STORED_CLOCKS = 6.5; /* of a line of the result */
+
+static double ceil_div(int64_t a, int b) { return ceil((double)a / b); }
+
+static void set_resources(LaunchStats *f, const Tile *t, double bytes, bool group) {
+  enum { MOST = 255, LANES = 32 };
+  int registers = t->bm * t->bn / (LANES * t->warps) + (group ? REGISTERS : REGISTERS_OF_WARPS);
+  f->warps = t->warps;
+  f->stages = t->stages;
+  f->registers = registers < MOST ? registers : MOST;
+  f->shared = (int64_t)bytes * t->stages + BARRIERS_BYTES;
+}
+
+/* Clocks of a step, if the ring's copies come as late as that. */
+static double step_clocks(const Tile *t, double products, double copies, bool group) {
+  return fmax(products, copies / (t->stages - 1)) + (group ? STEP_CLOCKS : STEP_CLOCKS_OF_WARPS);
+}
+
+/* Each program makes so many tiles, one after another. */
+static void repeat(LaunchStats *f, double tiles) {
+  if (tiles <= 1) return;
+  double turns = ceil(tiles);
+  f->programs /= tiles;
+  f->loaded *= turns;
+  f->waits *= turns;
+  f->early *= turns;
+  f->clocks *= turns;
+  f->counts.tensor *= turns;
+  f->counts.sent *= turns;
+}
+
+bool tiling_has_rings(const DevicePeaks *gpu, DType t) {
+  return sim_synchronous_share(gpu) < 1 && dtype_bits(t) == 16;
+}
+
+double tiling_ring_time(const Tile *t, const Product *p) {
+  enum { LINE = 128 };
+  bool group = t->bm >= GROUP_ROWS;
+  double element = dtype_bytes(p->dtype), steps = ceil_div(p->k, t->bk);
+  double bytes = (double)(t->bm + t->bn) * t->bk * element;
+  double rate = p->gpu->f16 * (group ? 1 : sim_synchronous_share(p->gpu));
+  double products = 2.0 * t->bm * t->bn * t->bk / rate;
+  double lines = (double)t->bm * t->bn * element / LINE, end = ENDS_CLOCKS + STORED_CLOCKS * lines;
+  LaunchStats f = {
+      .programs = (double)p->batch * ceil_div(p->m, t->bm) * ceil_div(p->n, t->bn),
+      .loaded = steps * bytes,
+      .waits = steps,
+      .counts = {.tensor = steps * products, .sent = lines},
+      .read = element * (double)p->batch * (double)p->k * (double)(p->m + p->n),
+      .written = element * (double)p->batch * (double)p->m * (double)p->n,
+  };
+  set_resources(&f, t, bytes, group);
+  f.occupancy = launch_stats_occupancy(&f, p->gpu);
+  double copies = sim_copy_clocks(p->gpu, f.programs, bytes, group);
+  bool persists = p->persists && t->bm * t->bn > TILING_SMALL;
+  if (persists) end *= TILING_PERSISTENT_END;
+  f.clocks = steps * step_clocks(t, products, copies, group) + end;
+  f.early = steps * fmax(0, products * (t->stages - 1) - copies);
+  if (persists) repeat(&f, f.programs / p->gpu->processors);
+  f.clocks_most = f.clocks;
+  f.busy = f.read + f.written;
+  return estimate_stats(&f, p->gpu).us;
+}
