@@ -74,7 +74,7 @@
 #define E_GRAPH_PLAN_NUMBER "%%%s is a number, so it is of type \"i64[]\""
 #define E_GRAPH_PLAN_ONCE_LATE "%s runs once, so it must come before the steps of each run"
 #define E_GRAPH_PLAN_STEADY \
-  "%%%s is not steady for %s: a step of each run writes it, or no kernel of the run comes before"
+  "%%%s is not steady for %s: a step that may not have ended writes it, or is the first of a run"
 #define E_GRAPH_PLAN_ONCE_USE "%s runs once, before the first value of %%%s"
 #define E_GRAPH_PLAN_ONCE_SIZE "%s runs once, so its sizes are numbers"
 #define E_GRAPH_PLAN_ONCE_GONE \

@@ -3,9 +3,8 @@
  * is in the kernel's body, so that each thread waits whatever it does: the kernel after this one
  * waits for this one alone.
  *
- * The next kernel may start after the wait.  Where the wait moves over a loop, the next one may
- * start before that: what it reads before its own wait is steady as well, and it takes no place of
- * this kernel's programs, all of which have started then. */
+ * The next kernel may start after the wait: then what came before this one has ended, on which what
+ * is steady for the next one rests. */
 #include <string.h>
 
 #include "lower/nest/steady.h"
@@ -16,21 +15,18 @@ static void move_to(Nest *n, NestStmt *st, NestStmt *place) {
   else nest_move_into(st, n->body);
 }
 
-static bool is_loop(const NestStmt *st) { return nest_flags(st) & NEST_IS_LOOP; }
-
 bool pass_sink_wait(Unit *u) {
   Nest *n = u->nest;
   NestStmt *wait = n->options.steady ? steady_wait(n) : NULL;
   if (!wait) return true;
   Arena *scratch = arena_child(u->arena);
   const bool *steady = steady_pointers(scratch, n);
-  NestStmt *launch = wait->next, *loop = NULL;
+  NestStmt *launch = wait->next;
   if (launch && launch->code != NEST_GRID_DEPENDENCY) launch = NULL;
   NestStmt *place = launch ? launch->next : wait->next;
-  for (; place && steady_alone(n, steady, place); place = place->next)
-    if (!loop && is_loop(place)) loop = place;
+  while (place && steady_alone(n, steady, place)) place = place->next;
   move_to(n, wait, place);
-  if (launch) move_to(n, launch, loop ? loop : place);
+  if (launch) move_to(n, launch, place);
   arena_free(scratch);
   return true;
 }

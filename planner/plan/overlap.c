@@ -4,19 +4,6 @@ static bool is_kept(const PlanBuffer *b) {
   return b->kind == BUFFER_INPUT || b->kind == BUFFER_WEIGHT || b->kind == BUFFER_CONSTANT;
 }
 
-/* Indexed by buffer: a run may write it. */
-static bool *written_buffers(const Plan *p, Arena *a) {
-  bool *written = ARENA_ARRAY(a, bool, p->nbuffers);
-  for (uint32_t i = 0; i < p->nbuffers; i++) written[i] = !is_kept(&p->buffers[i]);
-  for (uint32_t i = plan_once(p); i < p->nsteps; i++)
-    for (uint32_t k = 0; k < p->steps[i].nargs; k++) {
-      const StepArg *x = &p->steps[i].args[k];
-      if (x->kind == STEP_BUFFER && !plan_arg_is_read(x)) written[x->buffer] = true;
-    }
-  for (uint32_t i = 0; i < p->nupdates; i++) written[p->updates[i].to] = true;
-  return written;
-}
-
 /* Each run launches the step: an empty grid launches nothing, nor does a step whose results the
  * host knows. */
 static bool always_runs(const Plan *p, const PlanStep *s) {
@@ -38,32 +25,56 @@ static uint32_t first_after_wait(const Plan *p) {
   return i + 1;
 }
 
+/* The state of a walk over the steps. */
 typedef struct {
-  const bool *written;
-  uint32_t from;
+  const Plan *p;
+  uint32_t from, at;
+  uint32_t *written; /* by buffer: past the last step of this run that writes it; 0: none did */
 } Overlap;
 
-static bool is_steady(const Overlap *o, const PlanStep *s, uint32_t at, const StepArg *x) {
-  bool reads = x->kind == STEP_BUFFER && plan_arg_is_read(x);
-  return at >= o->from && reads && !s->library && !o->written[x->buffer];
+static Overlap overlap_new(const Plan *p, Arena *a) {
+  return (Overlap){p, first_after_wait(p), plan_once(p), ARENA_ARRAY(a, uint32_t, p->nbuffers)};
+}
+
+static bool writes(const PlanStep *s, uint32_t buffer) {
+  for (uint32_t i = 0; i < s->nargs; i++) {
+    const StepArg *x = &s->args[i];
+    if (x->kind == STEP_BUFFER && x->buffer == buffer && !plan_arg_is_read(x)) return true;
+  }
+  return false;
+}
+
+/* When the step starts, all programs of the one before it have waited, if that is a kernel: what
+ * came before that one has ended. */
+static bool is_steady(const Overlap *o, const StepArg *x) {
+  const PlanStep *s = &o->p->steps[o->at];
+  if (o->at < o->from || s->library || x->kind != STEP_BUFFER || !plan_arg_is_read(x)) return false;
+  if (writes(s, x->buffer)) return false;
+  uint32_t past = o->written[x->buffer];
+  if (!past) return is_kept(&o->p->buffers[x->buffer]);
+  return past < o->at && always_runs(o->p, s - 1);
+}
+
+static void pass_step(Overlap *o) {
+  const PlanStep *s = &o->p->steps[o->at++];
+  for (uint32_t i = 0; i < s->nargs; i++)
+    if (s->args[i].kind == STEP_BUFFER && !plan_arg_is_read(&s->args[i]))
+      o->written[s->args[i].buffer] = o->at;
 }
 
 void overlap_find(Plan *p, Arena *scratch) {
-  Overlap o = {written_buffers(p, scratch), first_after_wait(p)};
-  for (uint32_t i = 0; i < p->nsteps; i++)
-    for (uint32_t k = 0; k < p->steps[i].nargs; k++) {
-      StepArg *x = &p->steps[i].args[k];
-      x->steady = is_steady(&o, &p->steps[i], i, x);
-    }
+  for (Overlap o = overlap_new(p, scratch); o.at < p->nsteps; pass_step(&o)) {
+    PlanStep *s = &p->steps[o.at];
+    for (uint32_t k = 0; k < s->nargs; k++) s->args[k].steady = is_steady(&o, &s->args[k]);
+  }
 }
 
 const StepArg *overlap_fault(const Plan *p, Arena *scratch, uint32_t *step) {
-  Overlap o = {written_buffers(p, scratch), first_after_wait(p)};
-  for (uint32_t i = 0; i < p->nsteps; i++)
-    for (uint32_t k = 0; k < p->steps[i].nargs; k++) {
-      const StepArg *x = &p->steps[i].args[k];
-      *step = i;
-      if (x->steady && !is_steady(&o, &p->steps[i], i, x)) return x;
-    }
+  for (Overlap o = overlap_new(p, scratch); o.at < p->nsteps; pass_step(&o)) {
+    const PlanStep *s = &p->steps[o.at];
+    *step = o.at;
+    for (uint32_t k = 0; k < s->nargs; k++)
+      if (s->args[k].steady && !is_steady(&o, &s->args[k])) return &s->args[k];
+  }
   return NULL;
 }

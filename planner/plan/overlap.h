@@ -1,9 +1,10 @@
 /* What a step loads before the step before it has ended.
  *
  * A kernel of a plan on a GPU starts before the one before it has ended, and waits for that
- * (dependent launch).  What it reads of *steady* memory need not wait: of inputs, weights and
- * constants that no step of a run writes, and no copy after the last step.  What came before the
- * run may have written them; a step of the run that comes before has waited for it. */
+ * (dependent launch).  What it reads of *steady* memory need not wait: nothing writes that any more
+ * when the kernel starts.  The kernel before has waited, so what came before that one has ended, as
+ * has what came before the run.  So steady are buffers that a step two before wrote, or an earlier
+ * one, and inputs, weights and constants that no step of the run has written. */
 #ifndef NEREID_PLANNER_PLAN_OVERLAP_H
 #define NEREID_PLANNER_PLAN_OVERLAP_H
 

@@ -131,8 +131,8 @@ static void errors(void) {
         "%count is written by a step that runs once and read by u0 in each run: "
         "make it a constant");
   wrong("linear(x_ptr = %x,", "linear(x_ptr = steady %x,",
-        "%x is not steady for linear: a step of each run writes it, or no kernel of the run comes "
-        "before");
+        "%x is not steady for linear: a step that may not have ended writes it, or is the first of "
+        "a run");
   wrong("0..1\n", "1..0\n", "the integer must be between 1 and");
   wrong("warps 4", "warps 64", "the integer must be between 0 and 32");
 }
