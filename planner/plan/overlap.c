@@ -44,8 +44,8 @@ static bool writes(const PlanStep *s, uint32_t buffer) {
   return false;
 }
 
-/* When the step starts, all programs of the one before it have waited, if that is a kernel: what
- * came before that one has ended. */
+/* Each program of the step before, if that is a kernel, has waited when the step starts: what came
+ * before that one has ended. */
 static bool is_steady(const Overlap *o, const StepArg *x) {
   const PlanStep *s = &o->p->steps[o->at];
   if (o->at < o->from || s->library || x->kind != STEP_BUFFER || !plan_arg_is_read(x)) return false;

@@ -1,4 +1,4 @@
-/* What a step loads before the step before it has ended.
+/* Loads of a step that come before the step before it has ended.
  *
  * A kernel of a plan on a GPU starts before the one before it has ended, and waits for that
  * (dependent launch).  What it reads of *steady* memory need not wait: nothing writes that any more
