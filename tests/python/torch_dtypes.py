@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Values and gradients where a dtype, or the data, tells right forms of an operator from others:
 torch.compile(backend="nereid") against eager PyTorch."""
-import os, pathlib, sys
+import logging, os, pathlib, sys, warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -12,6 +12,7 @@ import tally
 
 try:
     import torch
+    from torch.nn import functional as F
 except ImportError:
     torch = None
 
@@ -29,6 +30,49 @@ def exact():
                                        equal_rows(5)),
         "a factor that ends early": (lambda x: torch.linalg.cholesky_ex(x.detach()), torch.tensor(
             [[4.0, 2, 4, 6], [2, 10, 14, 18], [4, 14, 17, 7], [6, 18, 7, 9]])),
+    }
+
+
+def refused():
+    """{name: (function, inputs)}: eager mode has no kernel for the dtype on a CPU."""
+    truths = torch.ones(3, 3).bool()
+    whole, halves = truths.long(), truths.half()
+    images, wide = torch.ones(2, 3, 4, 4).long(), torch.ones(2, 3, 5, 20, 20).byte()
+    first = torch.zeros(3).long()
+    return {
+        "abs": (torch.abs, truths), "in place": (lambda x: x.clone().floor_(), truths),
+        "a product": (lambda x: x @ x, truths),
+        "a list": (lambda x: torch._foreach_abs([x]), truths),
+        "arange": (lambda x: torch.arange(2, dtype=torch.bool) & x[0, 0], truths),
+        "linspace": (lambda x: torch.linspace(0, 1, 3, dtype=torch.bool) & x, truths),
+        "kthvalue": (lambda x: x.kthvalue(1), truths),
+        "frac": (torch.frac, whole), "no elements": (lambda x: F.unfold(x, 2), wide[0, :0]),
+        "interpolate": (lambda x: F.interpolate(x, 3), images),
+        "bilinear": (lambda x: F.interpolate(x, 3, mode="bilinear"), images),
+        "grid_sample": (lambda x: F.grid_sample(x, torch.zeros(2, 12, 11, 10, 3).byte()), wide),
+        "multi_margin_loss": (lambda x: F.multi_margin_loss(x, first), halves),
+        "multilabel_margin_loss": (lambda x: F.multilabel_margin_loss(x, x.long()), halves),
+        "soft_margin_loss": (lambda x: F.soft_margin_loss(x, x), whole),
+        "nansum": (torch.nansum, whole.cfloat()), "mvlgamma": (lambda x: x.mvlgamma(1), truths),
+        "multinomial": (lambda x: x.multinomial(2), whole),
+        "batch_norm": (lambda x: F.batch_norm(x, x[0] * 0, x[0] + 1), whole),
+        "max_unpool2d": (lambda x: F.max_unpool2d(x[None], x[None] * 0, 2), whole),
+    }
+
+
+def taken():
+    """Calls that look like them."""
+    truths = torch.ones(3, 3).bool()
+    whole, halves = truths.long(), truths.half()
+    pixels = torch.arange(96).view(2, 3, 4, 4).byte()
+    return {
+        "abs": (torch.abs, whole), "a product": (lambda x: x @ x, whole),
+        "arange": (lambda x: torch.arange(3, dtype=torch.uint8) & x, truths),
+        "cumsum": (lambda x: x.cumsum(0), truths), "sum": (lambda x: x.sum(), truths),
+        "interpolate": (lambda x: F.interpolate(x, 3), pixels), "erf": (torch.erf, whole),
+        "no elements": (torch.abs, truths[:0]), "nansum": (torch.nansum, whole),
+        "softmax": (lambda x: x.softmax(0), halves), "floor": (torch.floor, whole),
+        "index_add": (lambda x: x.index_add(0, torch.tensor([1]), x[:1]), truths),
     }
 
 
@@ -52,12 +96,49 @@ def check_exact():
         tally.check(same and len(got) == len(want), f"{name}: {got}, not {want}")
 
 
+def outcome(function, inputs):
+    """The results, or the error."""
+    try:
+        return results_of(function, inputs)
+    except Exception as error:
+        return getattr(error, "inner_exception", error)
+
+
+def check_inverses():
+    """PyTorch's own operator is wrong in a compiled graph."""
+    torch.manual_seed(0)
+    a, tall = torch.randn(3, 3, dtype=torch.complex64), torch.randn(2, 5, 2, dtype=torch.complex64)
+    cases = [(a, {}), (tall, {}), (tall, {"rtol": 0.9}), (a, {"atol": 1.5})]
+    want = [torch.linalg.pinv(x, **options) for x, options in cases]
+    torch._dynamo.reset()
+    found = torch.compile(lambda: [torch.linalg.pinv(x, **options) for x, options in cases],
+                          backend="nereid")()
+    for got, right, (x, options) in zip(found, want, cases):
+        tally.check(torch.allclose(got, right, atol=1e-5), f"pinv {tuple(x.shape)} {options}")
+
+
+def check_refused():
+    for name, (function, *inputs) in {**refused(), **taken()}.items():
+        torch._dynamo.reset()
+        want = outcome(function, inputs)
+        got = outcome(torch.compile(function, backend="nereid"), inputs)
+        if isinstance(want, Exception):
+            same = isinstance(got, RuntimeError) and str(want)[:40] in str(got)
+        else:
+            same = isinstance(got, list) and all(map(torch.equal, got, want))
+        tally.check(same, f"{name}: {got!r}, not {want!r}")
+
+
 def main():
     if torch is None:
         print("1 skipped: no torch")
         tally.check(True, "")
         return tally.report()
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
     check_exact()
+    check_inverses()
+    check_refused()
     return tally.report()
 
 

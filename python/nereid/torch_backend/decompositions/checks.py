@@ -23,11 +23,12 @@ aten = torch.ops.aten
 _TRIED = (
     "add", "addcdiv", "addcmul", "celu", "clamp", "clamp_max", "clamp_min", "div", "elu",
     "fill", "floor_divide", "fmod", "full_like", "gelu", "hardshrink", "hardtanh", "leaky_relu",
-    "lerp", "logit", "masked_fill", "new_full", "polygamma", "pow", "remainder", "rsub",
-    "softplus", "softshrink", "sub", "threshold", "where", "index_add", "index_fill", "scatter",
-    "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "bernoulli", "normal_functional", "scalar_tensor", "uniform",
-    "exponential", "geometric", "cauchy", "log_normal")
+    "lerp", "logit", "masked_fill", "mvlgamma", "nansum", "new_full", "normal", "polygamma",
+    "pow", "remainder", "rsub", "soft_margin_loss", "softplus", "softshrink", "sub",
+    "threshold", "where", "index_add", "index_fill", "scatter", "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d", "adaptive_max_pool2d", "adaptive_max_pool3d", "bernoulli",
+    "normal_functional", "scalar_tensor", "uniform", "exponential", "geometric", "cauchy",
+    "log_normal")
 _CHOICES = ("index", "indices")  # of the first element
 # Operators that stay whole where data decides a number of theirs: the compiler checks it as the
 # table of operators says, and PyTorch's forms would ask for its value.
@@ -160,7 +161,14 @@ def _check_index_add(self, dim, index, source, *, alpha=1):
             f"Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}")
 
 
-_OTHERS = {aten.avg_pool2d.default: _check_pool, aten.avg_pool3d.default: _check_pool,
+def _check_multinomial(self, *_, **__):
+    if not self.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: "
+                           f"{self.dtype}")
+
+
+_OTHERS = {aten.multinomial.default: _check_multinomial,
+           aten.avg_pool2d.default: _check_pool, aten.avg_pool3d.default: _check_pool,
            aten.index_add.default: _check_index_add, aten.full.default: _check_full,
            aten.linspace.default: _check_linspace,
            aten.constant_pad_nd.default: _check_pad, aten.randint.default: _check_randint_to,

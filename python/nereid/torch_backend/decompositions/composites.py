@@ -12,6 +12,7 @@ import torch
 
 from nereid.torch_backend.decompositions.eager_strides import (composites_with_eager_strides,
                                                                    plain_one_hot)
+from nereid.torch_backend.decompositions.lacking import expanded_with_dtypes
 
 aten = torch.ops.aten
 
@@ -52,6 +53,7 @@ def composite_forms():
     forms = {(operator, key): form for operator, form in _FORMS.items()
              if key not in operator.py_kernels}
     forms.update(composites_with_eager_strides())
+    forms.update(expanded_with_dtypes(forms))
     forms.update({place: None for place in _KEPT if place[1] in place[0].py_kernels})
     before = {place: place[0].py_kernels.get(place[1]) for place in forms}
     _register(forms)

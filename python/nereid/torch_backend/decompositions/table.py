@@ -42,6 +42,7 @@ def decompositions(fallback_random: bool = False, checks_data: bool = True) -> d
     from nereid.torch_backend.decompositions import attention_f64, random_numbers  # noqa: F401
     from nereid.torch_backend.decompositions.checks import with_checks
     from nereid.torch_backend.decompositions.eager_strides import with_eager_strides
+    from nereid.torch_backend.decompositions.lacking import with_dtypes
     from torch._inductor import config
     from torch._inductor.decomposition import select_decomp_table
 
@@ -55,7 +56,7 @@ def decompositions(fallback_random: bool = False, checks_data: bool = True) -> d
     for packet in _WHOLE:
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
-    return with_checks(with_eager_strides(table), checks_data)
+    return with_dtypes(with_checks(with_eager_strides(table), checks_data))
 
 
 class Decompositions(collections.abc.Mapping):
@@ -163,3 +164,21 @@ def _slogdet(A):
     if A.is_complex() or A.is_contiguous():
         return NotImplemented
     return aten._linalg_slogdet.default(A.mT.contiguous())
+
+
+# ---- matrices ----
+
+
+@decomposes(aten.linalg_pinv.atol_rtol_tensor,
+            because="PyTorch, which runs it, loses a conjugation in a compiled graph")
+def _pinv_of_complex(self, *, atol=None, rtol=None, hermitian=False):
+    """The product of conjugates is written out."""
+    if not self.is_complex() or hermitian or any(type(n) is not int or not n for n in self.shape):
+        return NotImplemented
+    u, s, vh = aten._linalg_svd.default(self, False, True)
+    least = torch.zeros_like(s[..., 0]) if atol is None else atol.to(s.dtype)
+    relative = torch.full_like(least, torch.finfo(s.dtype).eps * max(self.shape[-2:]))
+    relative = torch.where(least > 0, 0, relative) if rtol is None else rtol.to(s.dtype)
+    least = torch.maximum(least, relative * s.amax(-1))
+    inverse = torch.where(s > least.unsqueeze(-1), s.reciprocal(), 0)
+    return (vh.mH * inverse.unsqueeze(-2)) @ u.mH
