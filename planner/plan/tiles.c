@@ -518,6 +518,8 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3], .persists = false};
   p->persists = t->gpu && product_persists(t->fusion, g);
   p->images = t->gpu && convolution_reads_images(t->fusion, g);
+  const Node *first = g->nodes.data[0];
+  p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !window_block(first);
   p->sums = groups_of(g) == GROUPS_OF_SUM;
   return known && mean_group(t, g, p);
 }

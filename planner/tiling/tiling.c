@@ -97,12 +97,12 @@ static double product_bytes(const Product *p) {
 }
 
 static int count_tiles(const Family *f, const Product *p) {
-  bool rings = p && f == &half_tiles && tiling_has_rings(p->gpu, p->dtype);
+  bool rings = p && f == &half_tiles && tiling_has_rings(p);
   return f->count + (rings ? HALVES_WITHOUT : 0);
 }
 
 static double tile_time(const Candidate *c, const Product *p) {
-  if (tiling_has_rings(p->gpu, p->dtype)) return tiling_ring_time(&c->tile, p);
+  if (tiling_has_rings(p)) return tiling_ring_time(&c->tile, p);
   double programs =
       (double)p->batch * ceil_div((double)p->m, c->tile.bm) * ceil_div((double)p->n, c->tile.bn);
   double steps = ceil_div((double)p->k, c->tile.bk), rest = ceil_div(programs, p->gpu->processors);

@@ -18,6 +18,7 @@ typedef struct {
   bool across; /* a packed right operand's words are along columns */
   int bits;    /* of its weights; 0: not known */
   bool images;   /* a convolution of 16 bits whose rows are parts of images */
+  bool elements; /* a convolution whose steps are no blocks of channels: no ring copies them */
   bool persists; /* a program makes several tiles, and copies the next one's operands ahead */
   bool sums; /* what is summed up is in groups, of which `batch` there are */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */
@@ -34,9 +35,9 @@ enum { TILING_SMALL = 128 * 128, TILING_MAX = 16 };
  * are open, and the first is one for all of them.  Returns how many. */
 int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
 
-/* Are products of that dtype kernels whose operands go through rings there?  Then the time of a
- * tile, in us, by the cost model of kernels (tiling_ring.c). */
-bool tiling_has_rings(const DevicePeaks *gpu, DType t);
+/* Do operands of that product go through rings?  Then the time of a tile, in us, by the cost model
+ * of kernels (tiling_ring.c). */
+bool tiling_has_rings(const Product *p);
 double tiling_ring_time(const Tile *t, const Product *p);
 /* The end of a tile while the next one's operands are copied: 1.5 us of 3.4, of 128x256 by hand. */
 static const double TILING_PERSISTENT_END = 0.44;

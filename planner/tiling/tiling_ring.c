@@ -44,8 +44,8 @@ static void repeat(LaunchStats *f, double tiles) {
   f->counts.sent *= turns;
 }
 
-bool tiling_has_rings(const DevicePeaks *gpu, DType t) {
-  return sim_synchronous_share(gpu) < 1 && dtype_bits(t) == 16;
+bool tiling_has_rings(const Product *p) {
+  return sim_synchronous_share(p->gpu) < 1 && dtype_bits(p->dtype) == 16 && !p->elements;
 }
 
 double tiling_ring_time(const Tile *t, const Product *p) {
