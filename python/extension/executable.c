@@ -26,14 +26,17 @@ static void free_sessions(Idle *list) {
   }
 }
 
+/* A graph that was captured may run at any time, also after the program's last owner is gone: its
+ * kernels, constants and memory stay until the process ends, as PyTorch's kernels do. */
 static void executable_dealloc(PyObject *self) {
   ExecutableObject *x = (ExecutableObject *)self;
   free_sessions(x->idle);
   free_sessions(x->lent);
-  free_sessions(x->captured);
-  nereid_executable_free(x->e);
-  Py_XDECREF(x->device);
-  Py_XDECREF(x->keep);
+  if (!x->captured) {
+    nereid_executable_free(x->e);
+    Py_XDECREF(x->device);
+    Py_XDECREF(x->keep);
+  }
   free_object(self);
 }
 

@@ -14,6 +14,7 @@
  *   axis   along which programs are counted for these four: x (0), y (1) or z (2)
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
  *   pools  whether there is memory in the order of streams (1)
+ *   unloads  whether unloading code is written down (0)
  * Work in a stream that is captured becomes a graph's nodes; what the driver refuses until its end
  * is refused here, and ends the capture.
  * FAKE_CUDA_LOG names the file to which calls are written. */
@@ -366,7 +367,12 @@ API int cuModuleLoadDataEx(void **out, const void *image, unsigned n, int *optio
   return status;
 }
 
-API int cuModuleUnload(void *m) { return unsafe() ? UNSUPPORTED : (free(m), need("module")); }
+API int cuModuleUnload(void *m) {
+  if (unsafe()) return UNSUPPORTED;
+  if (setting("unloads", 0)) write_log("unload", 1);
+  free(m);
+  return need("module");
+}
 
 API int cuModuleGetFunction(void **out, void *m, const char *name) {
   *out = m;
