@@ -49,9 +49,20 @@ static bool wraps(TileCode c) {
   return c == TILE_ADD || c == TILE_SUB || c == TILE_MUL || c == TILE_NEG;
 }
 
+static bool is_within(const TileBlock *in, const TileOp *loop) {
+  while (in && in->owner != loop) in = in->owner ? in->owner->parent : NULL;
+  return in != NULL;
+}
+
+/* A comparison tells nothing of what its value was in other iterations than the access's. */
+static bool limits(const Bounds *b, const Limit *l, const TileValue *root) {
+  const TileBlock *in = root->def ? root->def->parent : root->block;
+  return l->value == root && l->axes == b->axes && !(b->earlier && is_within(in, b->earlier));
+}
+
 static bool is_limited(const Bounds *b, const TileValue *root) {
   for (const Limit *l = b->limits; l; l = l->next)
-    if (l->value == root && l->axes == b->axes) return true;
+    if (limits(b, l, root)) return true;
   return false;
 }
 
@@ -176,7 +187,7 @@ static const char *computed_text(Bounds *b, const TileValue *v) {
 
 static const char *limited_text(Bounds *b, const TileValue *root, const char *text) {
   for (Limit *l = b->limits; l; l = l->next) {
-    if (l->value != root || l->axes != b->axes) continue;
+    if (!limits(b, l, root)) continue;
     const char *fmt = arena_printf(b->arena, "%s(%%s, %%s)", l->function);
     text = text ? bounds_pair(b, fmt, text, l->text) : NULL;
     l->used = true;
@@ -207,7 +218,8 @@ const char *bounds_trips(Bounds *b, const TileOp *loop) {
 }
 
 /* The increment of a carried value: the sum that an iteration adds to `param`, where the loop
- * yields v for it.  NULL if v is computed from `param` by anything but additions. */
+ * yields v for it.  NULL if v is computed from `param` by anything but additions, or from other
+ * elements of it. */
 static const char *step_of(Bounds *b, const TileValue *v, const TileValue *param) {
   const char *all = "0";
   uint32_t axes = b->axes;
@@ -221,14 +233,22 @@ static const char *step_of(Bounds *b, const TileValue *v, const TileValue *param
                : NULL;
     if (adds) v = bounds_root(b, x);
   }
+  if (b->axes != axes) all = NULL;
   b->axes = axes;
   return all;
 }
 
+static const char *step_of_any(Bounds *b, const TileOp *loop, const TileValue *param) {
+  const TileOp *outer = b->earlier;
+  if (!outer || !is_within(loop->parent, outer)) b->earlier = loop;
+  const char *step = step_of(b, loop->regions[0]->last->args[param->index - 1], param);
+  b->earlier = outer;
+  return step;
+}
+
 const char *bounds_drift(Bounds *b, const TileValue *param, bool after) {
   const TileOp *loop = param->block->owner;
-  const TileValue *end = loop->regions[0]->last->args[param->index - 1];
-  const char *step = step_of(b, end, param), *trips = bounds_trips(b, loop);
+  const char *step = step_of_any(b, loop, param), *trips = bounds_trips(b, loop);
   if (step && !strcmp(step, "0")) return step;
   return bounds_pair(b, after ? "repeat(%s, %s)" : "repeat(%s, max(0, %s - 1))", step, trips);
 }

@@ -33,8 +33,9 @@ typedef struct {
   const char *const *names;
   Limit *limits;
   const Order *orders;
-  uint32_t axes;   /* of the value at hand */
-  int steps, work; /* that may be done yet */
+  uint32_t axes;         /* of the value at hand */
+  const TileOp *earlier; /* a loop of which any iteration is at hand; NULL: the access's own are */
+  int steps, work;       /* that may be done yet */
 } Bounds;
 
 enum {

@@ -100,7 +100,7 @@ static bool multiply_sums(Sum *out, const Sum *x, const Sum *y) {
 static bool divide_terms(Term *s, const Term *x, const Term *y) {
   Term again;
   int k = 0, n = 0;
-  if (!y->coef || x->coef % y->coef) return false;
+  if (!y->coef || x->coef == INT64_MIN || x->coef % y->coef) return false;
   *s = (Term){.coef = x->coef / y->coef};
   for (int i = 0; i < MOST_FACTORS && x->of[i]; i++) {
     if (k < MOST_FACTORS && x->of[i] == y->of[k]) k++;
@@ -186,6 +186,7 @@ static bool add_turns(Sums *x, const TileOp *loop, const Sum *step, Sum *out) {
 /* What an iteration adds to a carried value. */
 static bool expand_step(Sums *x, const TileValue *param, Sum *out) {
   const TileOp *loop = param->block->owner;
+  uint32_t axes = x->b->axes;
   const TileValue *v = bounds_root(x->b, loop->regions[0]->last->args[param->index - 1]);
   *out = (Sum){0};
   while (v != param) {
@@ -201,7 +202,7 @@ static bool expand_step(Sums *x, const TileValue *param, Sum *out) {
       return false;
     v = bounds_root(x->b, op->args[swapped]);
   }
-  return true;
+  return x->b->axes == axes; /* else from other elements */
 }
 
 /* The index of a loop, or a value that it carries. */

@@ -94,6 +94,31 @@ static const char source[] =
     "        tl.store(o + k + i, tl.load(p, mask=i < n - k), mask=i < n - k)\n"
     "        p += 2 * B\n"
     "@triton.jit\n"
+    "def jumps(x, o, n, B: tl.constexpr):\n" /* steps that no mask has held */
+    "    i, at = tl.arange(0, B), 0\n"
+    "    for k in range(0, n):\n"
+    "        step = k * 3 % 8\n"
+    "        if step < 2:\n"
+    "            tl.store(o + i, tl.load(x + at + i))\n"
+    "        at += step\n"
+    "@triton.jit\n"
+    "def inner(x, o, n, B: tl.constexpr):\n" /* so many of these steps */
+    "    i, p = tl.arange(0, B), x + tl.arange(0, B)\n"
+    "    for k in range(0, n):\n"
+    "        step = k * 3 % 8\n"
+    "        for j in range(0, step):\n"
+    "            p += 5\n"
+    "        if step < 2:\n"
+    "            tl.store(o + i, tl.load(p))\n"
+    "@triton.jit\n"
+    "def turned(x, o, n, B: tl.constexpr):\n" /* rows of one turn are columns of the next */
+    "    i = tl.arange(0, B)\n"
+    "    p = x + i[:, None] * 100 + i[None, :]\n"
+    "    for k in range(0, 4):\n"
+    "        v = tl.load(p, mask=i[:, None] < n)\n"
+    "        tl.store(o + i[:, None] * B + i[None, :], v)\n"
+    "        p = tl.trans(p) + 1\n"
+    "@triton.jit\n"
     "def down(x, o, n, B: tl.constexpr):\n"
     "    for k in range(n, 0, -1):\n"
     "        tl.store(o + k, tl.load(x + k * 3))\n"
@@ -138,6 +163,9 @@ static const Case cases[] = {
     {"rest", "n=70,B=16", 9, 0, 4 * 70 - 1, 4 * 3, 4 * (9 * 16 + 3) - 1},
     {"back", "n=70,B=32", 1, 0, 4 * 70 - 1, 0, 4 * 70 - 1},
     {"longer", "n=70,B=32", 1, 0, 4 * 160 - 1, 0, 4 * 70 - 1},
+    {"jumps", "n=10,B=16", 1, 0, 4 * (9 * 7 + 16) - 1, 0, 63},
+    {"inner", "n=10,B=16", 1, 0, 4 * ((9 * 7 + 1) * 5 + 16) - 1, 0, 63},
+    {"turned", "n=2,B=16", 1, INT64_MIN, INT64_MAX, 0, 1023},
     {"down", "n=9,B=1", 1, 12, 111, 4, 39},
     {"wrapped", "n=7,B=16", 1, 0, 4 * (15 * 7 * 65536 + 1) - 1, 0, 63},
     {"wrapped", "n=70000,B=16", 1, 4 * (-2147483647LL - 1), 4 * 2147483648LL - 1, 0, 63},
