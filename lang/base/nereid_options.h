@@ -43,7 +43,7 @@ X(FLAG,  denormals,      0, 0, 1,    IR, "--denormals",       NULL, NULL, "exp2 
 /* Begins with gdc_wait() and, if it has none, gdc_launch_dependents(), where the target has \
  * them: for launches with NEREID_LAUNCH_PDL. */ \
 X(FLAG,  pdl,            0, 0, 1,    IR, "--pdl",             NULL, NULL, "on a GPU: starts before the kernel before it ends, and waits for that (dependent launch)") \
-/* With `pdl`: bit i is set if kernels that may still run when this one starts write nothing of \
+/* Bit i is set if, with `pdl`, kernels that may still run when this one starts write nothing of \
  * parameter i's memory.  Its loads may come before the wait. */ \
 Y(INT,   steady,         0, 0, 0x7fffffff, IR, NULL,          "M",  NULL, "bits of parameters whose loads need not wait for the kernel before, which does not write there (with pdl)") \
 /* Whatever the allow_tf32 of a dot says; NULL: tf32, or ieee by allow_tf32. */ \

@@ -18,7 +18,7 @@ typedef struct Limit {
   struct Limit *next;
 } Limit;
 
-/* The same comparison between two values: less < more, or with `equal` less <= more. */
+/* A comparison of two values that holds at an access: less < more, or with `equal` less <= more. */
 typedef struct Order {
   const TileValue *less, *more;
   uint32_t axes;

@@ -163,7 +163,7 @@ static bool expand_op(Sums *x, const TileOp *op, Sum *out) {
          add_sum(out, &b, op->code == TILE_SUB ? -1 : 1);
 }
 
-/* The same in all iterations of the loop? */
+/* Is the sum one number in all iterations of the loop? */
 static bool is_invariant(const Sums *x, const Sum *s, const TileOp *loop) {
   for (int i = 0; i < s->n; i++)
     for (int k = 0; k < MOST_FACTORS && s->t[i].of[k]; k++) {

@@ -40,8 +40,8 @@ static void extend_sent(Lives *s, int at) {
 }
 
 /* Does an iteration read what another one wrote?  A ring's do, in the loop that copies ahead; in a
- * loop around that one, where the copies go on after it, to the next iteration.  That rings of two
- * such loops share bytes costs barriers, so they do only where there is no other room. */
+ * loop around that one, where the copies go on after it, to the next iteration.  Rings of two such
+ * loops share bytes only where there is no other room, since this costs barriers. */
 static bool is_carried(const Lives *s, const NestBuffer *b) {
   const Life *l = &s->life[b->id];
   return b->slots > 1 && (!s->short_rings || s->depth >= l->copied || l->last > l->copied_end);

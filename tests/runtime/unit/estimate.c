@@ -343,7 +343,7 @@ typedef struct {
   int m, n, k, warps, stages;
 } Tile;
 
-/* Of x by y, where y is [n, k], in bf16. */
+/* The time of x by y, where y is [n, k], in bf16. */
 static double product_us(int m, int n, int k, const Tile *t) {
   char numbers[3][16];
   Case c = {
