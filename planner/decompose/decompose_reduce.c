@@ -229,12 +229,12 @@ static Node *first_along(Build *b, Node *x, uint32_t set) {
 }
 
 /* The square root of the variance.  The mean of equal elements may be rounded, and a deviation that
- * should be 0 has a gradient of its own size; differences from the first element are 0 there. */
+ * should be 0 has a gradient of its own size; differences from the first element are 0 there.  The
+ * mean is that of the elements: a large first one would take the differences' lower digits. */
 static Node *deviation(Build *b, uint32_t set, Node **mean) {
-  Node *x = wide_self(b), *first = first_along(b, x, set);
-  if (first) x = build_sub(b, x, first);
-  Node *var = variance(b, x, set, mean);
-  if (first) *mean = build_add(b, *mean, first);
+  Node *x = wide_self(b), *first = first_along(b, x, set), *of_differences;
+  Node *var = variance(b, first ? build_sub(b, x, first) : x, set, &of_differences);
+  *mean = first ? build_mean(b, x, set, true) : of_differences;
   return build_op1(b, OP_aten_sqrt_default, var);
 }
 

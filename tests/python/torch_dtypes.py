@@ -28,6 +28,8 @@ def exact():
         "std of equal elements": (lambda x: x.std(0), equal_rows(5)),
         "std_mean of equal elements": (lambda x: torch.std_mean(x, 0, keepdim=True)[0],
                                        equal_rows(5)),
+        "mean of far elements": (lambda x: torch.std_mean(x, 0)[1],
+                                 torch.tensor([2.0**127, -2.0**127, 0, 0])),
         "a factor that ends early": (lambda x: torch.linalg.cholesky_ex(x.detach()), torch.tensor(
             [[4.0, 2, 4, 6], [2, 10, 14, 18], [4, 14, 17, 7], [6, 18, 7, 9]])),
     }
