@@ -348,7 +348,7 @@ static void emit_by_threads(Bind *s, GroupDot *g) {
     Ref sum = ref_sub(g->st->dsts[0].var, accumulator(g));
     for (int k = g->first; k < g->first + steps; k++) emit_step(s, g, k, sum, begins && !k);
     s->b = outer;
-    bool waited_for = runs_on || part + sets < parts || part + 1 == parts;
+    bool waited_for = runs_on || parts > sets || part + 1 == parts;
     if (waited_for) nest_stmt(&s->b, NEST_MMA_COMMIT, 0, 0);
   }
   if (!nest_attr(g->st, NA_open) && !runs_on) wait_for_products(s, 0);

@@ -63,6 +63,10 @@ def rounded(x):
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32", shape=(2, 40, 70, 90), tile=(16, 64, 8))
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, trans_b=True,
       shape=(1, 128, 64, 144), tile=(128, 64, 48))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", shape=(1, 64, 72, 100), tile=(64, 64, 64),
+      options=("--num-stages", "1"))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, trans_b=True,
+      shape=(1, 64, 16, 300), tile=(64, 16, 256), options=("--num-stages", "1"))
 @case(FILE, tol=1e-3, dtype="f8e4nv", shape=(1, 96, 112, 160), tile=(64, 64, 64))
 @case(FILE, tol=1e-3, dtype="f8e5", b_dtype="f8e4nv", trans_a=True, trans_b=True,
       shape=(1, 128, 32, 96), tile=(128, 32, 32), options=("--num-warps", "8"))
