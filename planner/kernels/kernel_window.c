@@ -25,15 +25,20 @@ typedef struct {
 } Sliding;
 
 /* Is the piece's element loaded, so that outside of its limits it is 0 already?  What this kernel
- * computes itself is not. */
+ * computes itself is not, nor is the first of all elements, which is loaded whatever the limits. */
 static bool is_loaded(const Kernel *k, const ConcatSource *p) {
   const Node *n = p->operand;
+  Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  memcpy(at, p->index, n->type.rank * sizeof *at);
   while (!k->f->of[n->id] && n->kind == NODE_CALL) {
     bool view = prim_kind(n->op) == PRIM_VIEW;
     if (!view && n->op->id != OP_aten_to_dtype) return false;
+    if (view) view_index(k->graph, n, at, from);
     n = view ? view_operand(n) : n->args[0].node;
+    if (view) memcpy(at, from, n->type.rank * sizeof *at);
   }
-  return kernel_loads(k, n);
+  Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
+  return kernel_loads(k, n) && !dim_is(offset, 0);
 }
 
 /* The element of the input at a position of a part's window. */

@@ -115,5 +115,8 @@ CASES = [
      lambda dot: np.maximum(dot, 0) / np.float32(9)),
     ("relu.default(dot); conv2d.default($0, taps, None, [1, 1], [1, 1], [1, 1], 4)",
      lambda dot, taps: np.maximum(dot, 0) * taps[:, :, 1:2, 1:2].reshape(1, 4, 1, 1)),
+    # Outside of one element, which all places of a tile would load.
+    ("slice.Tensor(dot, 1, 0, 1); avg_pool2d.default($0, [3, 3], [1, 1], [1, 1])",
+     lambda dot: dot[:, :1] / np.float32(9)),
     ("max_unpool2d.default(pooled, places, [4, 5])", unpool(4, 5)),
 ]
