@@ -19,8 +19,9 @@ typedef struct {
 
 /* ---- source lines of the lines of a text ---- */
 
-/* Where a text is: lines of IR without a location have none, later ones may leave out what is as in
- * the location before (docs/nest-text.md); code names the line of what follows. */
+/* Where a text is: lines of IR without a location have none, later ones may leave out the parts
+ * that the location before has, too (docs/nest-text.md); code names the line of its next
+ * instructions. */
 typedef struct {
   bool code;
   bool own;      /* the location before is in the kernel's file */

@@ -11,7 +11,7 @@ const char *ptx_map_param(const Ptx *p, const TensorMap *m) {
   return arena_printf(p->arena, "map$%s", ptx_identifier(p->arena, m->name));
 }
 
-/* The instruction's text up to what follows, with the statement's guard. */
+/* The instruction's name, with the statement's guard; its operands follow. */
 static void begin_guarded(Ptx *p, const NestStmt *s, const char *text) {
   if (!machine_has(p->machine, HAS_ASYNC_PROXY)) ptx_fail(p, E_GEN_BULK, p->machine->name);
   ptx_needs(p, BULK_PTX);
@@ -99,12 +99,17 @@ static void put_box(Ptx *p, const Operand *map, const Operand *at, uint32_t n) {
   ptx_puts(p, "}], ");
 }
 
+/* The coordinates of the statement's box; the result: its map's address. */
+static Operand read_box(Ptx *p, const NestStmt *s, const TensorMap *m, Operand at[MAX_MAP_RANK]) {
+  for (uint32_t i = 0; i < s->nsrcs; i++) at[i] = ptx_source(p, &s->srcs[i], DT_I32);
+  return map_address(p, m);
+}
+
 void ptx_bulk_copy(Ptx *p, const NestStmt *s) {
   const TensorMap *m = nest_map_of(p->nest, s);
-  Operand at[MAX_MAP_RANK], map;
+  Operand at[MAX_MAP_RANK];
   Address bar = ptx_address(p, &s->mems[1]);
-  for (uint32_t i = 0; i < s->nsrcs; i++) at[i] = ptx_source(p, &s->srcs[i], DT_I32);
-  map = map_address(p, m);
+  Operand map = read_box(p, s, m, at);
   const char *head = arena_printf(p->arena,
                                   "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier"
                                   "::complete_tx::bytes ",
@@ -120,10 +125,9 @@ void ptx_bulk_copy(Ptx *p, const NestStmt *s) {
 
 void ptx_bulk_store(Ptx *p, const NestStmt *s) {
   const TensorMap *m = nest_map_of(p->nest, s);
-  Operand at[MAX_MAP_RANK], map;
+  Operand at[MAX_MAP_RANK];
   Address from = ptx_address(p, &s->mems[0]);
-  for (uint32_t i = 0; i < s->nsrcs; i++) at[i] = ptx_source(p, &s->srcs[i], DT_I32);
-  map = map_address(p, m);
+  Operand map = read_box(p, s, m, at);
   begin_guarded(p, s,
                 arena_printf(p->arena,
                              "cp.async.bulk.tensor.%dd.global.shared::cta.bulk_group ", m->rank));

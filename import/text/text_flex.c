@@ -212,8 +212,8 @@ static void inline_statement(Reader *r, const Stmt *s) {
   text_note(r, &r->values, target->name, NULL, creates(n) ? with_axis(r, s->value, n) : n);
 }
 
-/* The first result of a function, and what it adds to tensors of the `n` that come after four other
- * results, by tensor. */
+/* The first result of a function, and the values that it adds to tensors, by tensor: its `n`
+ * results after four other ones. */
 static Node *read_results(Reader *r, const Expr *e, uint32_t n, const TextAdded **added) {
   enum { OF_TENSORS = 5 };
   bool list = e->kind == EX_LIST || e->kind == EX_TUPLE;
@@ -224,8 +224,8 @@ static Node *read_results(Reader *r, const Expr *e, uint32_t n, const TextAdded 
   return first.kind == ARG_NODE ? first.node : NULL;
 }
 
-/* What the function gives for these operands; NULL: an error was reported.  `added`: of a gradient,
- * by each of the `ntensors` that the function reads. */
+/* The function's value for these operands; NULL: an error was reported.  `added`: of a gradient,
+ * for each of the `ntensors` that the function reads. */
 static Node *inline_function(Reader *r, const Expr *e, uint32_t n, Node **operands,
                              uint32_t ntensors, const TextAdded **added) {
   const FuncDef *f = text_submodule(r, e);
@@ -434,7 +434,7 @@ static uint32_t count_added(const FlexCall *c, uint32_t ntensors) {
   return n;
 }
 
-/* The three lists of what is read: tensors, places, numbers. */
+/* The three lists of captured values: tensors, places, numbers. */
 static void set_read(Reader *r, const FlexCall *c, Arg *to) {
   const Expr *captured = c->e->args[c->at->of_score].value;
   uint32_t n = count_added(c, captured->items.len), k = 0;
