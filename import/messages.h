@@ -4,7 +4,9 @@
 
 /* graphs as text, and what is not supported */
 #define E_GRAPH_UNDEFINED "no input and no earlier node defines `%s`"
-#define E_GRAPH_NO_FORWARD "the file defines no function 'forward': it is not a graph printed by FX"
+#define E_GRAPH_NO_FORWARD \
+  "the file is no model: neither a .pt2 file nor ONNX's, and as text it defines no function " \
+  "'forward', as graphs that FX prints do"
 #define E_GRAPH_NO_RETURN "'%s' ends without a return"
 #define E_GRAPH_AFTER_RETURN "a statement after the return"
 #define E_GRAPH_STATEMENT \

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "model/nereid_graph.h"
 #include "runtime/nereid.h"
 
 /* Is it a name, an equals sign and an integer? */
@@ -33,5 +34,9 @@ int compare_arrays(Difference *out, const nereid_value *got, const nereid_value 
 enum { COMPARE_SHAPE_SIZE = 400 };
 /* "[2, 3]", for messages. */
 void compare_shape(char out[COMPARE_SHAPE_SIZE], const nereid_value *v);
+
+/* Prints inputs and outputs with their types, the sizes that are open, and commands that run the
+ * model of that path. */
+void model_interface_print(const nereid_executable *e, const char *path);
 
 #endif

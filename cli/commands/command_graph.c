@@ -33,6 +33,7 @@ typedef struct {
   const char *device_name, *emit, *output, *out_dir, *compare, *trace;
   double tolerance; /* negative: what fits the output's dtype */
   bool time, explain, draw;
+  bool describes; /* neither inputs nor an option that needs them: prints what the model takes */
   Progress *progress;    /* of compiling, while it lasts */
   Strings files;         /* of inputs, in the model's order */
   Strings named;         /* x=FILE.npy: inputs by their names */
@@ -575,6 +576,14 @@ static int allocate_values(Graphs *g) {
   return all ? STATUS_OK : args_out_of_memory();
 }
 
+/* Does an input need a value that only the caller can give? */
+static bool takes_inputs(const Graphs *g) {
+  nereid_graph_value v;
+  for (int i = 0; i < g->ninputs; i++)
+    if (!nereid_executable_input(&v, g->e, i) && v.name) return true;
+  return false;
+}
+
 /* All that can be refused is, before kernels are compiled. */
 static int plan_run(Graphs *g) {
   g->settings.options.on_progress = on_tune;
@@ -585,6 +594,8 @@ static int plan_run(Graphs *g) {
   int code = nereid_executable_new(&g->e, g->graph, g->device, &g->settings.options);
   progress_stop(p);
   int status = code ? args_failed(code) : allocate_values(g);
+  g->describes = g->describes && !status && takes_inputs(g);
+  if (g->describes) return STATUS_OK;
   if (!status) status = graphs_make_inputs(g);
   if (status) return status;
   code = nereid_executable_check(g->e, g->in, g->ninputs, g->out, g->noutputs);
@@ -600,6 +611,10 @@ static int run_model(Graphs *g) {
   int status = launch_device(&g->device, g->device_name);
   if (status) return status;
   status = plan_run(g);
+  if (!status && g->describes) {
+    model_interface_print(g->e, g->source.path);
+    return STATUS_OK;
+  }
   if (!status) status = prepare_executable(g);
   if (!status) status = graphs_make_outputs(g);
   if (!status) status = run_executable(g);
@@ -650,6 +665,7 @@ static int open_and_run(Graphs *g) {
   bool given = g->files.len || g->named.len || g->numbers.len || g->draw;
   bool runs = given || g->time || g->trace || g->out_dir || g->compare;
   bool only_explain = g->explain && !runs;
+  g->describes = !runs;
   if (only_explain) g->emit = "explain";
   return only_explain ? emit_graph(g) : run_model(g);
 }

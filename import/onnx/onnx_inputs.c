@@ -33,7 +33,8 @@ static Dim read_dimension(Onnx *r, const Onnx__Dimension *d, const char *input, 
   bool stated = d->has_dim_value && d->dim_value >= 0; /* exporters write -1 for an open one */
   if (stated) return dim_int(r->graph->dims, d->dim_value);
   const char *param = onnx_text(d->dim_param);
-  return *param && !is_item ? symbol_of(r, param)
+  bool named = *param && strcmp(param, "?") != 0; /* exporters write that for no name */
+  return named && !is_item ? symbol_of(r, param)
                             : new_symbol(r, arena_printf(r->arena, "%s_size%zu", input, axis));
 }
 

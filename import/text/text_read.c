@@ -564,10 +564,28 @@ static const FuncDef *find_function(const StmtList *body, const char *name, Name
   return NULL;
 }
 
+/* Does the text have the words `def forward`?  One without them is no graph, and may be anything: a
+ * message for each of its lines would say less than a single one. */
+static bool names_forward(const char *text, size_t len) {
+  static const char WORD[] = "forward", DEF[] = "def";
+  const char *end = text + len, *at = text;
+  for (; (at = memmem(at, (size_t)(end - at), WORD, sizeof WORD - 1)); at++) {
+    const char *before = at;
+    while (before > text && (before[-1] == ' ' || before[-1] == '\t')) before--;
+    size_t n = (size_t)(before - text);
+    if (before < at && n >= sizeof DEF - 1 && !memcmp(before - 3, DEF, sizeof DEF - 1)) return true;
+  }
+  return false;
+}
+
+static Graph *no_graph(Diags *d, uint32_t file) {
+  diag_error(d, (Span){file, 1, 1, 1}, E_GRAPH_NO_FORWARD);
+  return NULL;
+}
+
 /* The text is parsed as Python, and shown in messages as it is. */
-static const Module *parse_form(Arena *a, Pool *names, Diags *d, uint32_t file, TextForm *form) {
+static const Module *parse_form(Arena *a, Pool *names, Diags *d, uint32_t file, const char *text) {
   const Source source = *diag_file(d, file);
-  const char *text = text_as_python(a, source.text, source.len, form);
   diag_set_text(d, file, text);
   const Module *m = parse_all(a, names, d, file);
   diag_set_text(d, file, source.text);
@@ -577,10 +595,12 @@ static const Module *parse_form(Arena *a, Pool *names, Diags *d, uint32_t file, 
 Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file) {
   size_t errors = diag_errors(d);
   TextForm form;
-  const Module *m = parse_form(a, names, d, file, &form);
+  const Source *source = diag_file(d, file);
+  const char *text = text_as_python(a, source->text, source->len, &form);
+  if (form != FORM_LISTING && !names_forward(source->text, source->len)) return no_graph(d, file);
+  const Module *m = parse_form(a, names, d, file, text);
   if (diag_errors(d) > errors) return NULL;
   Graph *g = graph_new(a, names, d);
-  const Source *source = diag_file(d, file);
   Reader r = {.g = g,
               .module = m,
               .source = source,
@@ -595,6 +615,6 @@ Graph *graph_read_text(Arena *a, Pool *names, Diags *d, uint32_t file) {
   const FuncDef *f = find_function(&m->body, name, &owner);
   if (owner) g->class_name = form == FORM_LAMBDA ? intern_name(&r, "<lambda>") : owner;
   if (f) read_forward(&r, f);
-  else diag_error(d, (Span){file, 1, 1, 1}, E_GRAPH_NO_FORWARD);
+  else no_graph(d, file);
   return diag_errors(d) > errors ? NULL : g;
 }

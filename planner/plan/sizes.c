@@ -250,13 +250,17 @@ static int check_axis_size(const Sizes *s, SizeSource at, int64_t got) {
   return got == want ? 0 : wrong_size(s, at, x, got, want);
 }
 
-static int check_shapes(const Sizes *s, const nereid_tensor *inputs, uint32_t n) {
+/* A plan takes axes to be equal that have one name; in a run they may differ, unlike those that the
+ * file fixes. */
+static int check_shapes(Sizes *s, const nereid_tensor *inputs, uint32_t n) {
   int code = 0;
   for (uint32_t i = 0; i < n; i++) {
     const PlanBuffer *b = s->inputs[i];
     if (!b || !is_tensor_given(&inputs[i])) continue;
-    for (uint32_t j = 0; j < plan_axes(b) && !code; j++)
+    for (uint32_t j = 0; j < plan_axes(b) && !code; j++) {
       code = check_axis_size(s, (SizeSource){i, j}, given_at(b, &inputs[i], j));
+      s->refused = code && plan_axis_size(b, j)->kind == DIM_SYMBOL;
+    }
   }
   return code;
 }

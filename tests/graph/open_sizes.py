@@ -56,6 +56,9 @@ IF = o.model([o.node("If", "c", "z", **TWICE)],
 SCALED = dict(mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 RESIZE = o.model([o.node("Resize", "x - by", "z", **SCALED)], {"x": o.f32(1, 1, "h", "w")}, "z",
                  [o.floats("by", 1, 1, 2, 2)])
+# Axes of one name that are not of one size: by a name that says nothing, and by one that is wrong.
+ONE_NAME = o.model([o.node("Concat", "x y", "z", axis=0)],
+                   {"x": o.f32("?", "?"), "y": o.f32("n", "n")}, "z")
 YES, NO = np.array(True), np.array(False)
 BACK = [o.ints("from", -1), o.ints("to", -2**62), o.ints("axis", 0), o.ints("st", -1)]
 
@@ -94,6 +97,9 @@ CASES = [
     ("resize", RESIZE, [((x(1, 1, h, w),), x(1, 1, h, w).repeat(2, 2).repeat(2, 3))
                         for h, w in ((2, 3), (1, 1), (3, 2))]),
 ]
+CASES.append(("one_name", ONE_NAME, [
+    ((x(2, 4), x(4, 4)), np.concatenate([x(2, 4), x(4, 4)])),
+    ((x(2, 4), x(3, 4)), np.concatenate([x(2, 4), x(3, 4)])), ((x(2, 4), x(4, 3)), None)]))
 PROJECTS = ("squeeze_axes", "squeeze", "expand")  # the others are refused, or the same
 
 

@@ -410,7 +410,7 @@ static void messages(void) {
                                               "or .onnx file that the graph was printed from"),
       "weights of another kind", nereid_error_message());
   check_got(!open_text("def backward(): pass\n", NULL) &&
-                strstr(nereid_error_message(), "g.py:1:1: error: the file defines no function"),
+                strstr(nereid_error_message(), "g.py:1:1: error: the file is no model"),
             "no graph", nereid_error_message());
   check_got(!open_text("", NULL), "nothing", nereid_error_message());
   check_got(
