@@ -27,6 +27,9 @@ typedef struct Unit {
   const char *pass;   /* that runs, or ran last */
   bool verifies;      /* after each pass, not only its budget */
   bool synchronous;   /* no copy and no product runs on past its statement */
+  int most_stages;    /* of a loop whose copies run ahead; 0: as many as the kernel asks for */
+  int stages;         /* the most that a loop has */
+  bool crowded;       /* they leave too little shared memory for the rest of the kernel */
   bool unproven;      /* pass prove_rings has found a fault, or too much to explore */
   Span span;          /* its start in the IR text that it was read from */
   size_t begin, end;  /* its bytes there */

@@ -68,9 +68,23 @@ static bool run_list(Unit *u, Level until, PassHook hook, void *ctx) {
   return true;
 }
 
+/* Pass pipeline estimates what the kernel needs beside rings.  Where pass allocate_shared finds
+ * that it needs more, the nest is made again with fewer stages. */
+static bool run_until_it_fits(Unit *u, Level until, PassHook hook, void *ctx) {
+  for (;;) {
+    bool done = run_list(u, until, hook, ctx);
+    if (!u->crowded) return done;
+    int most = u->most_stages && u->most_stages < u->stages ? u->most_stages : u->stages;
+    u->most_stages = most - 1;
+    u->stages = 0;
+    u->crowded = false;
+    u->nest = NULL;
+  }
+}
+
 bool lower_run(Unit *u, Level until, PassHook hook, void *ctx) {
   if (lower_level(u) == LEVEL_THREAD) return true;
-  if (!run_list(u, until, hook, ctx)) return false;
+  if (!run_until_it_fits(u, until, hook, ctx)) return false;
   if (u->unproven && u->schedule) { /* once more, from the tile IR on */
     diag_note(u->diags, u->nest->span, N_RING_SYNCHRONOUS);
     u->synchronous = true;

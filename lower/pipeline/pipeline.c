@@ -360,6 +360,7 @@ static void pipe_body(Pipe *p, const Ahead *a, NestBuilder *before) {
 }
 
 static void pipe_transform(Pipe *p) {
+  if (p->depth > p->u->stages) p->u->stages = p->depth;
   NestBuilder before = {p->n, p->loop->parent, p->loop, p->loop->span};
   for (size_t i = 0; i < p->pairs.len; i++) {
     Pair *pair = &p->pairs.data[i];
@@ -567,7 +568,9 @@ static void find_bulk(Pipe *p) {
 /* Fewer stages than are asked for where shared memory would not hold them. */
 static void find_depth(Pipe *p) {
   int64_t others = other_bytes(p);
+  int most = p->u->most_stages;
   p->depth = (int)nest_int(p->loop, NA_stages, p->n->options.num_stages);
+  if (most && p->depth > most) p->depth = most;
   while (p->depth > 1 && pair_bytes(p) * p->depth + others > p->u->machine->shared) p->depth--;
 }
 
@@ -581,7 +584,7 @@ static void find_form(Pipe *p) {
   find_depth(p);
   int depth = p->depth;
   int64_t before = shared_bytes(p, depth);
-  if (depth == ROTATION_DEPTH - 1) p->depth++;
+  if (depth == ROTATION_DEPTH - 1 && !p->u->most_stages) p->depth++;
   int64_t rotated = shared_bytes(p, p->depth);
   p->rotation = (Rotation){0};
   if (rotated <= p->u->machine->shared) rotation_find(p);

@@ -125,9 +125,11 @@ static void assign_offsets(Nest *n, const Life *life) {
 }
 
 /* Names the buffers that make up most of it, each where it is first used. */
-static bool within_limit(const Unit *u, const Life *life) {
+static bool within_limit(Unit *u, const Life *life) {
   const Nest *n = u->nest;
   if (n->shared_bytes <= u->machine->shared) return true;
+  u->crowded = u->schedule && u->stages > 1 && u->most_stages != 1;
+  if (u->crowded) return false;
   Resource need = {"shared memory", n->shared_bytes, u->machine->shared};
   diag_resource_limit(u->diags, n->span, need, E_LOWER_SHARED, n->name, (long long)n->shared_bytes,
                       u->machine->name, (long long)u->machine->shared);
