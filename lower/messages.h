@@ -125,8 +125,9 @@
 #define E_NEST_ALIGN "%lld bytes in `@%s` at an address that is not always a multiple of %lld"
 #define E_NEST_WIDTH "an access of %lld bytes; a thread's access has 1, 2, 4, 8 or 16"
 #define E_NEST_CP_ASYNC "`cp.async` copies to a buffer (first) from global memory (second)"
-#define E_NEST_LDMATRIX \
-  "`ldmatrix` reads 1, 2 or 4 matrices from a buffer into elements of 1 to 4 bytes; transposed, 2"
+#define E_NEST_LDMATRIX                                                                   \
+  "`ldmatrix` reads 1, 2 or 4 matrices from a buffer into elements of 1 to 4 bytes; "     \
+  "transposed, elements of other than 2 bytes need 2 matrices"
 #define E_NEST_WGMMA                                                                      \
   "`wgmma` computes 8 to 256 columns, a multiple of 8, from buffers of its types "  \
   "whose layouts a matrix descriptor knows; those of 8 bits are contiguous along k"
@@ -139,6 +140,9 @@
 #define E_NEST_PARAM "parameter `%%%s` of the region is no scalar of the operand's type"
 #define E_NEST_DOT \
   "operand %u of `dot` is neither a tile nor a buffer that holds one (`_`, and its address)"
+#define E_NEST_TURN                                                                       \
+  "`turn` has two buffers of one tile, of 1 or 4 bytes an element, in layouts of `wgmma`'s " \
+  "operands that are contiguous along different axes, and a part for each warp"
 #define E_NEST_TILES "`%s` works on whole tiles, which have one layout if there are several"
 #define E_NEST_SHAPE "the result of `%s` does not fit its operand, or there is no such axis"
 #define E_NEST_COPY "`copy` has one `ld` from global memory and one `st` to a buffer"

@@ -1,4 +1,6 @@
 /* Loads, stores, asynchronous copies, and matrix instructions. */
+#include <string.h>
+
 #include "codegen/messages.h"
 #include "codegen/ptx/ptx.h"
 
@@ -283,14 +285,28 @@ void ptx_cp_wait(Ptx *p, const NestStmt *s) {
 
 /* ---- matrices ---- */
 
+/* The bytes of two matrices, of which a lane has two columns of two rows each, change places: the
+ * first word has four rows of the first column.  Half of the lanes have the second matrix's rows
+ * first. */
+static void put_bytes_across(Ptx *p, const Operand *pair, const Operand *d) {
+  static const char *const select[] = {"%$left", "%$right"};
+  p->turns_bytes = true;
+  for (int i = 0; i < 2; i++) {
+    Operand by = {PO_REG, RC_B32, (int32_t)strlen(select[i]), -1, select[i], 0};
+    ptx_emit(p, "prmt.b32 $d, $a, $b, $c", d[i], pair[0], pair[1], by);
+  }
+}
+
 void ptx_ldmatrix(Ptx *p, const NestStmt *s) {
   int n = (int)nest_int(s, NA_n, 1);
   const Ref *r = &s->dsts[0];
-  int elements = n * 4 / (int)dtype_bytes(r->var->dtype);
+  int size = (int)dtype_bytes(r->var->dtype), elements = n * 4 / size;
+  bool across = nest_int(s, NA_trans, 0) && size != 2;
   Address a = ptx_address(p, &s->mems[0]);
-  Operand d[MAX_VECTOR];
+  Operand d[MAX_VECTOR], words[MAX_VECTOR];
   p->guard = ptx_guard(p, s);
-  ptx_dest_words(p, r, elements, d);
+  ptx_dest_words(p, r, elements, words);
+  for (int i = 0; i < n; i++) d[i] = across ? ptx_temp(p, RC_B32) : words[i];
   ptx_begin(p);
   ptx_puts(p, "ldmatrix.sync.aligned.m8n8.x");
   ptx_put_int(p, n);
@@ -303,7 +319,8 @@ void ptx_ldmatrix(Ptx *p, const NestStmt *s) {
   ptx_puts(p, "}, ");
   ptx_put_address(p, &a);
   ptx_end(p);
-  ptx_end_words(p, r, elements, d);
+  for (int i = 0; across && i < n; i += 2) put_bytes_across(p, d + i, words + i);
+  ptx_end_words(p, r, elements, words);
   p->guard.kind = PO_NONE;
 }
 

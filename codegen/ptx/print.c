@@ -69,6 +69,13 @@ static void put_registers(const Ptx *p, Text *out) {
   else if (p->loads_in_loop && !p->multiplies) text_puts(out, ".minnctapersm 1\n");
 }
 
+/* Lanes with bit 1 have the later rows of a pair of matrices in the first one. */
+static const char select_bytes[] = "\tmov.u32 %$left, %tid.x;\n"
+                                   "\tand.b32 %$left, %$left, 2;\n"
+                                   "\tsetp.ne.s32 %$late, %$left, 0;\n"
+                                   "\tselp.b32 %$left, 0x2064, 0x6420, %$late;\n"
+                                   "\tadd.s32 %$right, %$left, 0x1111;\n";
+
 static void put_entry(Ptx *p, const char *entry, Text *out) {
   const Nest *n = p->nest;
   text_printf(out, "\n.visible .entry %s(\n", entry);
@@ -83,6 +90,7 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
   ptx_declare(p, out);
   ptx_declare_print_arguments(p, out);
   if (p->uses_shared) text_puts(out, "\tmov.u32 %$smem, smem;\n");
+  if (p->turns_bytes) text_puts(out, select_bytes);
 }
 
 /* PTX wants a letter first, or _ and something after it; vprintf and __assertfail are the driver's,

@@ -127,6 +127,7 @@ typedef struct {
   VEC(Descriptor) descriptors; /* since the last label */
   bool uses_shared, uses_copies;
   bool threads_differ; /* scalars of assembly and clocks may: branches on them are not uniform */
+  bool turns_bytes;    /* %$left and %$right select the bytes of two columns */
   bool multiplies;     /* by matrix instructions */
   bool loads_in_loop;
   bool merges_extrema; /* minima or maxima of signed integers, which ptxas may merge by threes */

@@ -276,4 +276,5 @@ void ptx_declare(Ptx *p, Text *out) {
   if (p->ndescriptors) declare_registers(out, RC_B64, "%$d", true, p->ndescriptors);
   if (p->uses_copies) declare_registers(out, RC_F32, "%$c", true, MAX_PENDING);
   if (p->uses_shared) declare_registers(out, RC_B32, "%$smem", false, 0);
+  if (p->turns_bytes) text_puts(out, "\t.reg .b32 %$left, %$right;\n\t.reg .pred %$late;\n");
 }

@@ -171,6 +171,7 @@ static void bind_stmt(Bind *s, const NestStmt *st) {
     case NEST_FLIP: bind_flip(s, st); return;
     case NEST_ASM: bind_asm(s, st); return;
     case NEST_DOT: bind_dot(s, st); return;
+    case NEST_TURN: bind_turn(s, st); return;
     case NEST_COPY: bind_copy(s, st); return;
     case NEST_MBAR_INIT:
     case NEST_MBAR_EXPECT:

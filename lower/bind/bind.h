@@ -181,6 +181,9 @@ Ref bind_op(Bind *s, TileCode op, DType t, Ref x, Ref y); /* at the builder, int
 /* sum + x for every element over a mask (i32). */
 Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask);
 /* A byte offset in a buffer of this layout, its xor applied: base plus an affine immediate. */
+/* ..., with `also`, a computed number of bytes, if there is one. */
+Ref bind_swizzle_with(Bind *s, const Form *at, Ref also, const Layout *l, Affine *bytes,
+                      DimMask *base_mask);
 Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask);
 
 /* The type of elements in shared memory: pointers as i64. */
@@ -197,6 +200,12 @@ void bind_scan(Bind *s, const NestStmt *st);
 
 /* ---- bind_dot.c ---- */
 void bind_dot(Bind *s, const NestStmt *st);
+
+/* ---- bind_turn.c ---- */
+/* An operand that is turned in shared memory. */
+void bind_turn(Bind *s, const NestStmt *st);
+/* The row of 32 whose 16 bytes a lane gives to an LDMATRIX of bytes, times so many bytes. */
+Ref bind_matrix_row(Bind *s, int64_t row_bytes);
 
 /* ---- bind_group.c ---- */
 /* A dot by a warpgroup's atom. */

@@ -203,9 +203,9 @@ static void emit_promoted(Bind *s, const GroupDot *g, int first, int count, Nest
 typedef struct {
   Ref base;
   Affine bytes, sub;
-  DimMask dims; /* but for rows, steps and pairs */
+  DimMask dims; /* but for rows and steps */
   NestIndex *ik;
-  int64_t pair; /* registers from an element to the next one in memory; 0: another thread's */
+  bool matrices; /* by ldmatrix: of bytes, of two rows that are next to each other */
   NestIndex *in_panel, *panels; /* of the unrolled rows */
 } FragmentLoad;
 
@@ -254,6 +254,29 @@ static void push_rows(Bind *s, Form *f, const GroupDot *g, const WgmmaOperand *x
   bind_add_index(&load->sub, load->panels, regs * first);
 }
 
+/* Has a thread two rows of bytes that are next to each other, as ldmatrix gives it? */
+static bool has_pairs(const Layout *atom, DType t) {
+  for (int i = 0; i < atom->ndigits; i++) {
+    const Digit *d = &atom->d[i];
+    if (d->hw == HW_REG && !d->axis && d->extent == 2 && layout_weight(atom, i) == 1)
+      return dtype_bytes(t) == 1;
+  }
+  return false;
+}
+
+/* The digits of the rows and columns that a thread's own elements have in one step. */
+static void push_elements(Bind *s, Form *f, const Layout *one, const WgmmaOperand *x,
+                          FragmentLoad *load) {
+  for (int i = 0; i < one->ndigits; i++) {
+    const Digit *d = &one->d[i];
+    int64_t step = wgmma_step(x, d->axis, layout_weight(one, i));
+    NestIndex *index = d->hw == HW_REG ? nest_index(s->nest, "r", d->extent) : NULL;
+    if (index) load->dims |= (DimMask)1 << s->ndims;
+    bind_add_index(&load->sub, index, d->stride);
+    push_digit(s, f, (Dim){0, 0, d->extent, (HwDim)d->hw, d->stride, index}, step);
+  }
+}
+
 /* The address of a thread's elements of the operand, and the registers that they go to. */
 static FragmentLoad fragment_load(Bind *s, const GroupDot *g, int steps) {
   const Mem *m = &g->st->mems[0];
@@ -262,22 +285,13 @@ static FragmentLoad fragment_load(Bind *s, const GroupDot *g, int steps) {
   int64_t regs = atom_registers(g->atom, 0);
   FragmentLoad load = {.sub = affine_const(0), .ik = new_group_index(s, "k", steps)};
   Form f = form_const(0);
+  Ref row = ref_none();
   s->ndims = 0;
   s->stmt = NULL;
   s->id++;
-  for (int i = 0; i < one.ndigits; i++) {
-    const Digit *d = &one.d[i];
-    int64_t step = wgmma_step(&x, d->axis, layout_weight(&one, i));
-    bool pair = d->hw == HW_REG && d->extent == 2 && step == dtype_bytes(g->atom->a);
-    if (pair) {
-      load.pair = d->stride;
-      continue;
-    }
-    NestIndex *index = d->hw == HW_REG ? nest_index(s->nest, "r", d->extent) : NULL;
-    if (index) load.dims |= (DimMask)1 << s->ndims;
-    bind_add_index(&load.sub, index, d->stride);
-    push_digit(s, &f, (Dim){0, 0, d->extent, (HwDim)d->hw, d->stride, index}, step);
-  }
+  load.matrices = has_pairs(&one, g->atom->a);
+  if (load.matrices) row = bind_matrix_row(s, wgmma_step(&x, 1, 1));
+  else push_elements(s, &f, &one, &x, &load);
   push_warps(s, &f, g, &x);
   push_rows(s, &f, g, &x, regs * steps, &load);
   push_digit(s, &f, (Dim){0, 0, steps, HW_REG, 1, load.ik}, wgmma_step(&x, 1, g->atom->k));
@@ -287,7 +301,7 @@ static FragmentLoad fragment_load(Bind *s, const GroupDot *g, int steps) {
     if (!form_add(&f, &slot, 1)) bind_refuse(s, "an address has too many terms");
   }
   DimMask mask;
-  load.base = bind_swizzle(s, &f, &m->buffer->layout, &load.bytes, &mask);
+  load.base = bind_swizzle_with(s, &f, row, &m->buffer->layout, &load.bytes, &mask);
   affine_add(&load.bytes, &m->bytes);
   return load;
 }
@@ -304,15 +318,14 @@ static void emit_fragments(Bind *s, const GroupDot *g, const FragmentLoad *load)
   bind_open(s, load->dims);
   NestBuffer *from = g->st->mems[0].buffer;
   Ref to = ref_sub(g->a, load->sub);
-  if (load->pair) {
-    enum { PAIR = 2 };
-    NestVar *both = bind_var(s, "pair", g->atom->a, DT_NONE, PAIR, false);
-    bind_ld_shared(s, ref_var(both), g->atom->a, from, load->base, bytes, PAIR);
-    Affine next = affine_const(load->pair);
-    for (int i = 0; i < PAIR; i++) {
-      nest_mov(&s->b, to, ref_sub(both, affine_const(i)), g->atom->a);
-      affine_add(&to.sub, &next);
-    }
+  if (load->matrices) {
+    enum { MATRICES = 4 };
+    NestStmt *ld = nest_stmt(&s->b, NEST_LDMATRIX, 1, 0);
+    ld->dsts[0] = to;
+    ld->type = g->atom->a;
+    ld->mems[0] = (Mem){from, load->base, bytes};
+    nest_set_int(s->nest, ld, NA_n, MATRICES);
+    nest_set_int(s->nest, ld, NA_trans, 1);
   } else {
     bind_ld_shared(s, to, g->atom->a, from, load->base, bytes, 1);
   }

@@ -135,6 +135,11 @@ Ref bind_add_scalar(Bind *s, Ref sum, Ref x, DimMask mask) {
 }
 
 Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMask *base_mask) {
+  return bind_swizzle_with(s, at, ref_none(), l, bytes, base_mask);
+}
+
+Ref bind_swizzle_with(Bind *s, const Form *at, Ref also, const Layout *l, Affine *bytes,
+                      DimMask *base_mask) {
   int64_t high = INT64_C(1) << (l->xor_base + l->xor_shift + l->xor_bits);
   Form base = {.n = 1, .g = {at->g[0]}}, rest = form_const(0), slot = *at;
   if (base.g[0].var) bind_refuse(s, "a swizzled buffer is addressed by computed offsets");
@@ -149,6 +154,7 @@ Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMas
     }
   }
   Value v = bind_materialized(s, (Value){.is_form = true, .form = base, .type = DT_I32});
+  if (also.kind) v.ref = bind_add_scalar(s, also, v.ref, v.mask);
   Affine sub;
   NestVar *out = bind_array(s, NULL, DT_I32, DT_NONE, v.mask, &sub);
   NestBuilder outer = bind_open(s, v.mask);

@@ -146,10 +146,23 @@ static NestVar *in_order(Build *s, const Staged *g, NestVar *held) {
   return build_held(s, g->stored, &ordered);
 }
 
+/* A buffer with g's tile, where its other axis is contiguous. */
+static void turn_operand(Build *s, Staged *g) {
+  NestBuffer *from = g->buffer;
+  g->fast = 1 - g->fast;
+  g->buffer = operand_buffer(s, &g->room, g->fast, g->form);
+  NestStmt *st = nest_stmt(&s->b, NEST_TURN, 0, 0);
+  st->nmems = 2;
+  st->mems[0] = (Mem){g->buffer, ref_none(), affine_const(0)};
+  st->mems[1] = (Mem){from, ref_none(), affine_const(0)};
+}
+
 /* Stores g's tile, swapped or not, to a buffer of its own. */
 static void store_operand(Build *s, Staged *g) {
   NestVar *held = build_own(s, g->stored);
-  g->fast = buffer_axis(s, g, held);
+  bool turned = g->form == OPERAND_PANELS && g->fast >= 0 &&
+                s->u->schedule->values[g->stored->id].turned;
+  g->fast = turned ? 1 - g->fast : buffer_axis(s, g, held);
   if (g->form != OPERAND_PLAIN) held = in_order(s, g, held);
   NestBuffer *buf = g->buffer = operand_buffer(s, &g->room, g->fast, g->form);
   Open o = build_open(s, held->layout);
@@ -159,6 +172,7 @@ static void store_operand(Build *s, Staged *g) {
   build_st_shared(s, build_tile_ref(s, held, o.axes), held->dtype, buf, ref_none(),
                   nest_buffer_bytes(&buf->layout, at));
   build_close(s, &o);
+  if (turned) turn_operand(s, g);
   if (g->form == OPERAND_PANELS) /* it is read through the asynchronous proxy */
     nest_set_str(s->nest, nest_stmt(&s->b, NEST_FENCE, 0, 0), NA_kind, "proxy");
 }

@@ -98,7 +98,7 @@ static void mark_live(Live *v, const Ref *r, uint32_t n, bool live) {
 /* How many registers of operand i a statement takes. */
 static uint32_t run_of(const NestStmt *s, bool dst, uint32_t i) {
   uint32_t n = (uint32_t)nest_int(s, NA_n, 1);
-  if (s->code == NEST_LDMATRIX) return 2 * n;
+  if (s->code == NEST_LDMATRIX) return nest_matrix_elements(s);
   if (!(nest_flags(s) & NEST_IS_PRODUCT)) return n;
   const Atom *a = atom_find(nest_str(s, NA_atom, ""));
   if (!a) return n;

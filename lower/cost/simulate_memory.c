@@ -229,7 +229,7 @@ static double sim_shared(Simulation *sim, const Mem *m, const Ref *guard, int64_
 
 static void issue_access(Simulation *sim, const NestStmt *s, double start, double turns,
                          double latency) {
-  uint32_t n = s->code == NEST_LDMATRIX ? 2 * (uint32_t)nest_int(s, NA_n, 1)
+  uint32_t n = s->code == NEST_LDMATRIX ? nest_matrix_elements(s)
                                         : (uint32_t)nest_int(s, NA_n, 1);
   sim->counts.issued += sim->weight;
   sim->time = start + sim_later(1, turns) * sim_sharers(sim);

@@ -358,6 +358,41 @@ static void matrix_rows(Warp *w, const Inst *in, int64_t rows[MATRICES * ROWS]) 
   }
 }
 
+/* The four bytes of one lane that register k holds a part of: from each row of two matrices that
+ * are transposed byte by byte. */
+static void word_across(const int64_t *rows, uint32_t pair, uint32_t column, uint32_t lane,
+                        int64_t at[4]) {
+  for (uint32_t i = 0; i < 4; i++) { /* row 4 * (lane % 4) + i of 16, by the lane that gave it */
+    uint32_t r = 2 * (lane % 4) + i % 2, m = (i / 2 + r / 4) % 2;
+    int64_t row = rows[(2 * pair + m) * ROWS + r];
+    at[i] = row < 0 ? row : row + 2 * (lane / 4) + column;
+  }
+}
+
+/* Bytes change places: `size` of the four of word `word` from byte `first` on. */
+static void exec_ldmatrix_across(Warp *w, const Inst *in, const int64_t *rows, uint32_t lanes) {
+  Run *r = w->prog->run;
+  DType t = in->stmt->dsts[0].var->dtype;
+  uint32_t size = dtype_bytes(t), each = 4 / size;
+  for (uint32_t k = 0; k < in->n * each; k++) {
+    uint32_t bad = 0, word = k / each, first = k % each * size;
+    for (uint32_t lane = 0; lane < r->lanes; lane++) {
+      unsigned char bytes[4] = {0};
+      int64_t at[4];
+      bool poison = false;
+      word_across(rows, word / 2, word % 2, lane, at);
+      for (uint32_t i = 0; i < 4; i++) {
+        bool unknown = at[i] < 0 || any_bad(w->prog, at[i], 1);
+        if (at[i] >= 0) bytes[i] = w->prog->shared[at[i]];
+        poison |= unknown && i >= first && i < first + size;
+      }
+      if (poison) bad |= UINT32_C(1) << lane;
+      r->scratch[0][lane] = scalar_load(t, bytes + first);
+    }
+    set_reg(w, in, k, r->scratch[0], lanes, bad, in);
+  }
+}
+
 /* A lane gets 4 bytes of a matrix: of row lane / 4, or transposed of two rows' column lane / 4. */
 void nest_exec_ldmatrix(Warp *w, const Inst *in) {
   Run *r = w->prog->run;
@@ -366,6 +401,10 @@ void nest_exec_ldmatrix(Warp *w, const Inst *in) {
   int64_t rows[MATRICES * ROWS];
   if (!lanes) return;
   matrix_rows(w, in, rows);
+  if (in->a && size != 2) {
+    exec_ldmatrix_across(w, in, rows, lanes);
+    return;
+  }
   for (uint32_t k = 0; k < in->n * each; k++) {
     uint32_t bad = 0, part = k % each;
     for (uint32_t lane = 0; lane < r->lanes; lane++) {

@@ -390,6 +390,12 @@ int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt) {
   return a ? a->i : dflt;
 }
 
+uint32_t nest_matrix_elements(const NestStmt *s) {
+  enum { LANE_BYTES = 4 };
+  uint32_t size = dtype_bytes(s->dsts[0].var->dtype);
+  return LANE_BYTES * (uint32_t)nest_int(s, NA_n, 1) / size;
+}
+
 Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt) {
   const NestAttr *a = nest_attr(s, k);
   return a ? a->s : dflt;

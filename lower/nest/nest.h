@@ -339,6 +339,8 @@ const NestAttr *nest_attr(const NestStmt *s, NestAttrKey k); /* NULL if it is no
 void nest_set_int(Nest *n, NestStmt *s, NestAttrKey k, int64_t v);
 void nest_set_str(Nest *n, NestStmt *s, NestAttrKey k, const char *v);
 int64_t nest_int(const NestStmt *s, NestAttrKey k, int64_t dflt);
+/* How many registers an LDMATRIX writes. */
+uint32_t nest_matrix_elements(const NestStmt *s);
 Name nest_str(const NestStmt *s, NestAttrKey k, Name dflt);
 
 /* Does an ASSERT become code, which ends the launch? */

@@ -287,6 +287,7 @@ static void copies_of_tiles(Pipe *p, Ahead *a) {
 }
 
 static bool stores_to(const NestStmt *st, const NestBuffer *buffer) {
+  if (st->code == NEST_TURN) return st->mems[0].buffer == buffer && !st->mems[0].base.kind;
   const NestStmt *to = st->code == NEST_NEST ? st->regions[0]->last : NULL;
   return to && to->code == NEST_ST && to->mems[0].buffer == buffer && !to->mems[0].base.kind;
 }
@@ -305,7 +306,7 @@ static void alternate(Pipe *p, NestBuilder *before, NestBuilder *tail) {
     NestBuilder head = {p->n, body, body->first, p->loop->span};
     pipe_op(&head, TILE_MUL, DT_I32, at, ref_var(turn), ref_int(buf->bytes));
     for (NestStmt *st = body->first; st; st = st->next) {
-      if (stores_to(st, buf)) st->regions[0]->last->mems[0].base = at;
+      if (st->nregions && stores_to(st, buf)) st->regions[0]->last->mems[0].base = at;
       for (uint32_t k = 0; k < st->nmems; k++)
         if (st->mems[k].buffer == buf) st->mems[k].base = at;
     }
@@ -322,7 +323,7 @@ static void alternate(Pipe *p, NestBuilder *before, NestBuilder *tail) {
 static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
     NestBuilder before = {p->n, b, st, st->span};
-    if (st->code == NEST_DOT) pipe_read_slot(p, a->slot_r, &before, st);
+    if (st->code == NEST_DOT || st->code == NEST_TURN) pipe_read_slot(p, a->slot_r, &before, st);
     for (uint32_t r = 0; r < st->nregions && st->code != NEST_NEST; r++)
       redirect_reads(p, a, st->regions[r]);
     if (st->code != NEST_NEST) continue;

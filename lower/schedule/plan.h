@@ -29,6 +29,7 @@ typedef struct {
   Choice *choice;      /* by group root */
   const TileOp **dot;  /* by group root: a dot whose result is in the group, or NULL */
   bool *ahead;         /* by value id: loads that run ahead of their loop */
+  bool *turned;        /* by value id: loads that are turned in shared memory */
   bool *broadcast;     /* by group root: larger tiles are made of a value in the group */
   bool follows;        /* users of such loads take their layouts, for want of others */
   bool chained;        /* a dot's result feeds a reduction or another dot: warps go along M */

@@ -41,7 +41,19 @@ static Layout across_layout(const Plan *p, const Type *t, int fast) {
   return l;
 }
 
-/* An operand of f32 that is loaded in another order than the one that a descriptor needs. */
+/* Can boxes of a tensor bring the load, whose tile is then turned in shared memory?  In loops of
+ * chained products threads copy. */
+static bool may_turn(const Plan *p, const TileOp *load, int fast) {
+  const Options *o = &p->u->tile->options;
+  const TileOp *loop = load->parent->owner;
+  WgmmaTurn turn;
+  if (p->chained || !machine_has(p->u->machine, HAS_ASYNC_PROXY)) return false;
+  return !o->no_tensor_maps && !o->known_rows &&
+         o->alias != NEREID_ALIAS_ORDERED && loop && loop->code == TILE_FOR &&
+         wgmma_turn(&load->results[0]->type, fast, schedule_warps(p->u), &turn);
+}
+
+/* An operand that is loaded in another order than the one that a descriptor needs. */
 static void anchor_across(Plan *p, const TileOp *dot, int which) {
   enum { SURE = 1024 };
   const TileValue *v = dot->args[which];
@@ -51,6 +63,11 @@ static void anchor_across(Plan *p, const TileOp *dot, int which) {
   if (!load && !(v->def && v->def->code == TILE_VIEW_LOAD)) return;
   int fast = load ? plan_memory_axis(p, v->def->args[0]) : plan_view_run(p, v->def).axis;
   if (fast == need) return;
+  if (may_turn(p, v->def, fast)) {
+    p->turned[v->id] = true;
+    return;
+  }
+  if (dtype_bytes((DType)v->type.dtype) != sizeof(float)) return;
   Choice c = {.rank = RANK_LOAD, .weight = SURE, .layout = across_layout(p, &v->type, fast)};
   plan_offer(p, v, c);
 }
@@ -137,7 +154,7 @@ void plan_anchor_dot(Plan *p, const TileOp *op) {
     plan_split_warps(p, c.atom, t, warps, &wm, &wn);
     c.layout = schedule_fragment(c.atom, 2, t, wm, wn, warps);
     c.weight = 1;
-    for (int i = 0; i < 2 && c.atom->warps > 1 && c.atom->tf32; i++)
+    for (int i = 0; i < 2 && c.atom->warps > 1; i++)
       if (!wgmma_takes_any_axis(c.atom->a, i)) anchor_across(p, op, i);
   } else {
     c.layout = fma_layout(p, t);

@@ -245,6 +245,7 @@ static void fill_value(Fill *x, const TileValue *v) {
   out->held = true;
   out->layout = c->layout;
   out->ahead = x->p->ahead[v->id];
+  out->turned = x->p->turned[v->id];
   if (v->def && v->def->code == TILE_DOT) out->atom = c->atom;
 }
 
@@ -267,6 +268,7 @@ bool pass_schedule(Unit *u) {
   p.parent = ARENA_ARRAY(scratch, uint32_t, u->tile->nvalues);
   p.choice = ARENA_ARRAY(scratch, Choice, u->tile->nvalues);
   p.ahead = ARENA_ARRAY(scratch, bool, u->tile->nvalues + 1);
+  p.turned = ARENA_ARRAY(scratch, bool, u->tile->nvalues);
   p.dot = ARENA_ARRAY(scratch, const TileOp *, u->tile->nvalues);
   p.broadcast = ARENA_ARRAY(scratch, bool, u->tile->nvalues);
   tile_walk(u->tile->body, plan_note_ahead, &p);

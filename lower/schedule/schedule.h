@@ -34,6 +34,7 @@ typedef struct {
   Layout layout;
   const Atom *atom; /* of a dot's result; NULL: by multiply-add */
   bool ahead;       /* a load that shall run ahead of its loop, through shared memory */
+  bool turned;      /* a load that is copied to shared memory as memory has it, and turned there */
 } ValuePlan;
 
 struct Schedule {

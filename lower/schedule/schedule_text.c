@@ -18,6 +18,7 @@ static void print_value_layout(Printer *p, const TileValue *v) {
   layout_print(p->out, &plan->layout);
   if (plan->atom) text_printf(p->out, " atom %s", plan->atom->name);
   if (plan->ahead) text_puts(p->out, " ahead");
+  if (plan->turned) text_puts(p->out, " turned");
   text_puts(p->out, "\n");
 }
 
@@ -93,6 +94,7 @@ static void read_value_plan(Reader *x) {
   ValuePlan *p = &x->u->schedule->values[v->id];
   p->held = read_value_layout(x, &v->type, &p->layout);
   p->ahead = ir_accept(&x->r, "ahead");
+  p->turned = ir_accept(&x->r, "turned");
   if (!ir_accept(&x->r, "atom")) return;
   at = ir_peek(&x->r)->span;
   Name atom = ir_word(&x->r, "an atom");

@@ -108,3 +108,38 @@ static int64_t offset_along(const WgmmaOperand *x, int axis, int64_t i) {
 int64_t wgmma_offset(const WgmmaOperand *x, int64_t row, int64_t column) {
   return offset_along(x, 0, row) + offset_along(x, 1, column);
 }
+
+bool wgmma_turn(const Type *tile, int fast, int warps, WgmmaTurn *out) {
+  enum { WORD_ROWS = 4, WORD_LANES = 32, BYTE_COLUMNS = 16, BYTE_ROWS = 32 };
+  unsigned bytes = dtype_bytes((DType)tile->dtype);
+  if (tile->rank != 2 || (bytes != 1 && bytes != 4)) return false;
+  bool words = bytes == 4;
+  *out = (WgmmaTurn){.axis = {words ? 1 - fast : fast, words ? fast : 1 - fast},
+                     .step = {words ? WORD_ROWS : BYTE_COLUMNS, words ? WORD_LANES : BYTE_ROWS}};
+  for (int i = 0; i < 2; i++) {
+    int32_t extent = tile->shape[out->axis[i]];
+    if (extent % out->step[i]) return false;
+    out->units[i] = extent / out->step[i];
+    for (out->warps[i] = 1; warps > 1 && out->units[i] % 2 == 0; warps /= 2) {
+      out->warps[i] *= 2;
+      out->units[i] /= 2;
+    }
+  }
+  return warps == 1;
+}
+
+static bool is_contiguous(const NestBuffer *b, int fast) {
+  int64_t bytes, size = dtype_bytes(b->dtype);
+  if (b->tile.shape[fast] * size % LEAST_ROW || b->tile.shape[1 - fast] % GROUP_ROWS) return false;
+  Layout want = wgmma_layout(&b->tile, fast, &bytes);
+  return layout_eq(&want, &b->layout);
+}
+
+bool wgmma_turn_of(const NestStmt *turn, int warps, WgmmaTurn *out) {
+  const NestBuffer *to = turn->mems[0].buffer, *from = turn->mems[1].buffer;
+  if (!to || !from || from->tile.rank != 2 || !type_eq(to->tile, from->tile)) return false;
+  for (int fast = 0; fast < 2; fast++)
+    if (is_contiguous(from, fast) && is_contiguous(to, 1 - fast))
+      return wgmma_turn(&from->tile, fast, warps, out);
+  return false;
+}

@@ -58,6 +58,19 @@ int64_t wgmma_panel(const WgmmaOperand *x, int axis);
  * part within a panel, or is a multiple of it. */
 int64_t wgmma_step(const WgmmaOperand *x, int axis, int64_t count);
 
+/* How a program's warps turn an operand in shared memory, which is contiguous along `fast`, so that
+ * the other axis is: in units of `step` elements along each of two axes, of which a warp takes
+ * `units`.  Warps go along axis[0] first. */
+typedef struct {
+  int axis[2];
+  int step[2], warps[2], units[2];
+} WgmmaTurn;
+
+/* False if the tile is no whole number of units for each warp. */
+bool wgmma_turn(const Type *tile, int fast, int warps, WgmmaTurn *out);
+/* The one of a statement TURN; false if its buffers have no such layouts. */
+bool wgmma_turn_of(const NestStmt *turn, int warps, WgmmaTurn *out);
+
 /* The byte offset of an element from the start of the tile. */
 int64_t wgmma_offset(const WgmmaOperand *x, int64_t row, int64_t column);
 

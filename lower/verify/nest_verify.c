@@ -728,8 +728,9 @@ static bool check_ldmatrix(NestCheck *c, const NestStmt *s) {
   int64_t n = nest_int(s, NA_n, 1);
   DType t = s->dsts[0].var->dtype;
   unsigned bytes = dtype_bytes(t);
+  bool across = bytes != 2 && nest_int(s, NA_trans, 0);
   if ((n != 1 && n != 2 && n != 4) || bytes == 0 || bytes > 4 || t == DT_I1 || !s->mems[0].buffer ||
-      (bytes != 2 && nest_int(s, NA_trans, 0)))
+      (across && n == 1))
     return nest_fail(c, s, E_NEST_LDMATRIX);
   return check_dst(c, s, t, n * 4 / bytes) && check_mem(c, s, 0, 16, 16);
 }
@@ -989,6 +990,16 @@ static bool check_flip(NestCheck *c, const NestStmt *s) {
          nest_fail(c, s, E_NEST_SHAPE, nest_stmt_name(s));
 }
 
+static bool check_turn(NestCheck *c, const NestStmt *s) {
+  WgmmaTurn turn;
+  int64_t lo, hi;
+  if (!wgmma_turn_of(s, c->n->warps, &turn)) return nest_fail(c, s, E_NEST_TURN);
+  for (int i = 0; i < 2; i++)
+    if (!check_mem_base(c, s, &s->mems[i]) || !nest_range(c, s, &s->mems[i].bytes, &lo, &hi))
+      return false;
+  return true;
+}
+
 /* A copy has one load from global memory and one store to a buffer. */
 static bool check_copy(NestCheck *c, const NestStmt *s) {
   int loads = 0, stores = 0, others = 0;
@@ -1050,6 +1061,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_RELAYOUT] = {false, check_relayout},
     [NEST_FLIP] = {false, check_flip},
     [NEST_DOT] = {false, check_dot},
+    [NEST_TURN] = {false, check_turn},
     [NEST_COPY] = {false, check_copy},
 };
 

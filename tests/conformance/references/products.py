@@ -78,6 +78,19 @@ def rounded(x):
       shape=(1, 384, 16, 64), tile=(384, 16, 32))
 @case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, trans_b=True,
       shape=(1, 256, 32, 64), tile=(256, 32, 64), options=("--num-warps", "16"))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, shape=(1, 100, 72, 160),
+      tile=(64, 64, 32))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, shape=(1, 128, 136, 132),
+      tile=(128, 128, 64), options=("--num-warps", "8"))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, shape=(1, 64, 192, 96),
+      tile=(64, 96, 32))
+@case(FILE, tol=1e-3, dtype="f8e4nv", trans_a=True, shape=(1, 96, 112, 160), tile=(64, 64, 64))
+@case(FILE, tol=1e-3, dtype="f8e5", b_dtype="f8e4nv", trans_a=True, shape=(1, 128, 144, 272),
+      tile=(128, 128, 128), options=("--num-warps", "8"))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, shape=(1, 64, 256, 96),
+      tile=(64, 256, 32))
+@case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, shape=(1, 256, 64, 80),
+      tile=(256, 32, 64), options=("--num-warps", "16"))
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, trans_b=True,
       shape=(1, 256, 32, 64), tile=(256, 32, 32), options=("--num-warps", "16"))
 @case(FILE, tol=1e-3, shape=(1, 64, 200, 100), tile=(64, 96, 48))

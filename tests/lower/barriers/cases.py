@@ -13,6 +13,9 @@ VARIANTS = [(t, w, s) for s in (3, 2, 4, 1) for t, w in
 OF_TILES = "tiles", "overlapping_tiles"
 SKIPPED = {(name, v) for name in OF_TILES for v in VARIANTS if v not in
            (("sm_90a", 4, 3), ("sm_90a", 4, 4))}
+# Operands are turned in shared memory on Hopper alone.
+SKIPPED |= {(name, v) for name in ("matmul across tf32", "matmul across bytes") for v in VARIANTS
+            if v[0] != "sm_90a"}
 # What none of these runs can miss, though the compiler cannot know; and what a proof does not need:
 # the statement, or two of them where the first one's text is that of others.
 NEEDLESS = {
@@ -117,6 +120,13 @@ CASES = dict([
     ("matmul turned bytes", (EXAMPLES / "matmul.py", 1,
                              "BLOCK_M=64 BLOCK_N=64 BLOCK_K=64 GROUP_M=1".split(),
                              matmul("f8e4nv", 64, 64, 832))), # the last turn is in slot 0
+    ("matmul across tf32", (EXAMPLES / "matmul.py", 1,
+                            "BLOCK_M=128 BLOCK_N=128 BLOCK_K=16 GROUP_M=1".split(),
+                            {**matmul("f32", 128, 128, 208), "stride_am": 1, "stride_ak": 128})),
+    ("matmul across bytes", (EXAMPLES / "matmul.py", 1,
+                             "BLOCK_M=128 BLOCK_N=128 BLOCK_K=64 GROUP_M=1".split(),
+                             {**matmul("f8e4nv", 128, 128, 832), "stride_am": 1,
+                              "stride_ak": 128, "c_ptr": "empty:f32[128,128]"})),
     example("attention", 3, "HEAD_DIM=16 BLOCK_M=32 BLOCK_N=16 CAUSAL=True",
             **attention("f16", 88, 16)),
     ("attention full", (EXAMPLES / "attention.py", 1,
