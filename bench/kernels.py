@@ -74,6 +74,11 @@ class PlainMemory:
             self.device.copy_in(buffer.address + start * BYTES[dtype], part)
         return buffer
 
+    def integers(self, high, size):
+        buffer = self.empty("i32", size)
+        self.device.copy_in(buffer.address, self.rng.integers(0, high, size, np.int32))
+        return buffer
+
     def pointer(self, buffer):
         return Pointer(buffer.dtype, buffer.address)
 
@@ -83,11 +88,11 @@ class PlainMemory:
     def rows(self, buffer, lo=0, hi=None):
         hi = buffer.shape[0] if hi is None else hi
         shape = (hi - lo, *buffer.shape[1:])
-        out = np.empty(shape, np.float32 if buffer.dtype == "f32" else np.uint16)
+        out = np.empty(shape, dict(f32=np.float32, i32=np.int32, bf16=np.uint16)[buffer.dtype])
         self.device.copy_out(out, buffer.address + lo * (buffer.nbytes // buffer.shape[0]))
         if buffer.dtype == "bf16":
             out = (out.astype(np.uint32) << 16).view(np.float32)
-        return out.astype(np.float64)
+        return out if buffer.dtype == "i32" else out.astype(np.float64)
 
     def chunks(self, buffer):
         """Rows to check: the first and the last of them."""
@@ -125,6 +130,9 @@ class TorchMemory:
         x = (32 * x).clamp(-127, 127) if dtype == "i8" else x
         return x.to(self.dtypes[dtype])
 
+    def integers(self, high, size):
+        return self.torch.randint(high, (size,), dtype=self.torch.int32, device="cuda")
+
     def pointer(self, tensor):
         names = {v: k for k, v in self.dtypes.items()}
         return Pointer(names[tensor.dtype], tensor.data_ptr())
@@ -133,7 +141,7 @@ class TorchMemory:
         return tensor.numel() * tensor.element_size()
 
     def rows(self, tensor, lo=0, hi=None):
-        return tensor[lo:hi].double()
+        return tensor[lo:hi] if tensor.dtype == self.torch.int32 else tensor[lo:hi].double()
 
     def chunks(self, tensor):
         n, per = tensor.shape[0], max(1, (1 << 26) * tensor.shape[0] // tensor.numel())
@@ -174,6 +182,17 @@ def row_sizes(m, cols):
     return rows, [(dict(BLOCK=block), w, 3) for w in warps]
 
 
+def row_peer(m, function, *inputs):
+    """PyTorch's own kernel, without a gradient."""
+    if not m.torch:
+        return {}
+
+    def run():
+        with m.torch.no_grad():
+            return function(m.torch.nn.functional)(*inputs)
+    return {"torch": run}
+
+
 def softmax(m, cols):
     rows, shapes = row_sizes(m, cols)
     x, out = m.normal("bf16", rows, cols), m.empty("bf16", rows, cols)
@@ -183,7 +202,8 @@ def softmax(m, cols):
         e = xp.exp(x - xp.amax(x, axis=1, keepdims=True))
         return e / xp.sum(e, axis=1, keepdims=True)
     return Case("softmax.py", None, dict(x_ptr=x, out_ptr=out, n_cols=cols), "out_ptr",
-                lambda c: (rows,), shapes, reference, 5e-3, moved=4 * rows * cols)
+                lambda c: (rows,), shapes, reference, 5e-3, moved=4 * rows * cols,
+                peers=row_peer(m, lambda f: f.softmax, x, -1))
 
 
 def layer_norm(m, cols):
@@ -198,7 +218,8 @@ def layer_norm(m, cols):
         deviation = xp.sqrt(xp.mean(x * x, axis=1, keepdims=True) + 1e-5)
         return x / deviation * get("w_ptr") + get("b_ptr")
     return Case("layer_norm.py", "layer_norm_forward", args, "out_ptr", lambda c: (rows,), shapes,
-                reference, 5e-3, moved=4 * rows * cols + 8 * rows)
+                reference, 5e-3, moved=4 * rows * cols + 8 * rows,
+                peers=row_peer(m, lambda f: f.layer_norm, x, (cols,), w, b))
 
 
 def rms_norm(m, cols):
@@ -209,11 +230,54 @@ def rms_norm(m, cols):
         x = get("x_ptr", lo, hi)
         return x / xp.sqrt(xp.mean(x * x, axis=1, keepdims=True) + 1e-6) * get("w_ptr")
     return Case("rms_norm.py", None, dict(x_ptr=x, w_ptr=w, out_ptr=out, n_cols=cols, eps=1e-6),
-                "out_ptr", lambda c: (rows,), shapes, reference, 5e-3, moved=4 * rows * cols)
+                "out_ptr", lambda c: (rows,), shapes, reference, 5e-3, moved=4 * rows * cols,
+                peers=row_peer(m, lambda f: f.rms_norm, x, (cols,), w, 1e-6))
 
 
-for make in (softmax, layer_norm, rms_norm):
-    for cols in (1024, 2048, 4096, 8192, 16384, 5003):
+def layer_norm_backward(m, cols):
+    """The gradient for x is checked; those of w and b are sums into 64 parts."""
+    rows, shapes = row_sizes(m, cols)
+    groups = 64
+    dy, x, w = m.normal("bf16", rows, cols), m.normal("bf16", rows, cols), m.normal("bf16", cols)
+    mean, rstd = m.normal("f32", rows), m.normal("f32", rows)
+    dw, db, locks = m.normal("f32", groups, cols), m.normal("f32", groups, cols), m.integers(1, groups)
+    args = dict(dy_ptr=dy, x_ptr=x, w_ptr=w, mean_ptr=mean, rstd_ptr=rstd,
+                dx_ptr=m.empty("bf16", rows, cols), dw_parts_ptr=dw, db_parts_ptr=db,
+                locks_ptr=locks, n_cols=cols)
+
+    def reference(xp, get, lo, hi):
+        rstd = get("rstd_ptr", lo, hi)[:, None]
+        xhat = (get("x_ptr", lo, hi) - get("mean_ptr", lo, hi)[:, None]) * rstd
+        wdy = get("dy_ptr", lo, hi) * get("w_ptr")
+        along = xp.mean(xhat * wdy, axis=1, keepdims=True)
+        return (wdy - xhat * along - xp.mean(wdy, axis=1, keepdims=True)) * rstd
+    return Case("layer_norm.py", "layer_norm_backward", args, "dx_ptr", lambda c: (rows,),
+                [(dict(c, GROUPS=groups), w, s) for c, w, s in shapes], reference, 5e-3,
+                moved=6 * rows * cols)
+
+
+def cross_entropy(m, cols):
+    """Loss and gradient, whose logits are read twice where a copy reads them once."""
+    rows = scaled((1 << 27) // cols, 5)
+    x, target = m.normal("bf16", rows, cols), m.integers(cols, rows)
+    args = dict(logits_ptr=x, target_ptr=target, loss_ptr=m.empty("f32", rows),
+                grad_ptr=m.empty("bf16", rows, cols), n_classes=cols, ignore_index=-100)
+
+    def reference(xp, get, lo, hi):
+        x = get("logits_ptr", lo, hi)
+        e = xp.exp(x - xp.amax(x, axis=1, keepdims=True))
+        e = e / xp.sum(e, axis=1, keepdims=True)
+        columns = xp.cumsum(xp.ones_like(x), 1) - 1
+        return e - (columns == get("target_ptr", lo, hi)[:, None]) * 1.0
+    shapes = [(dict(BLOCK=b), w, 3) for b, w in ((1024, 2), (1024, 4), (2048, 4), (4096, 4),
+                                                 (4096, 8), (8192, 8), (8192, 16), (16384, 16))
+              if b < 2 * cols]
+    return Case("cross_entropy.py", None, args, "grad_ptr", lambda c: (rows,), shapes, reference,
+                5e-3, moved=4 * rows * cols)
+
+
+for make in (softmax, layer_norm, rms_norm, layer_norm_backward, cross_entropy):
+    for cols in (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 5003):
         quick = cols == 4096 or (make is softmax and cols in (1024, 5003))
         case(f"{make.__name__} {cols}", quick)(lambda m, make=make, cols=cols: make(m, cols))
 
