@@ -240,7 +240,8 @@ def layer_norm_backward(m, cols):
     groups = 64
     dy, x, w = m.normal("bf16", rows, cols), m.normal("bf16", rows, cols), m.normal("bf16", cols)
     mean, rstd = m.normal("f32", rows), m.normal("f32", rows)
-    dw, db, locks = m.normal("f32", groups, cols), m.normal("f32", groups, cols), m.integers(1, groups)
+    dw, db = m.normal("f32", groups, cols), m.normal("f32", groups, cols)
+    locks = m.integers(1, groups)
     args = dict(dy_ptr=dy, x_ptr=x, w_ptr=w, mean_ptr=mean, rstd_ptr=rstd,
                 dx_ptr=m.empty("bf16", rows, cols), dw_parts_ptr=dw, db_parts_ptr=db,
                 locks_ptr=locks, n_cols=cols)

@@ -14,6 +14,7 @@
 #define KERNEL_PASSES(X) \
 X(induction_variables, TILE, TILE, pass_induction_variables, 0, 0, "replaces a tile that a loop carries and moves by a scalar by an invariant tile plus that scalar") \
 X(fold_ranges, TILE, TILE, pass_fold_ranges, 0, 0, "removes masks that ranges of integers show to be true") \
+X(strip_rows, TILE, TILE, pass_strip_rows, HAS_COALESCING, 0, "strip-mines rows that registers can't hold: loops over strips of them, which load and compute anew") \
 X(dce, TILE, TILE, pass_dce, 0, 0, "removes dead ops: dead-code elimination before tiles get layouts") \
 X(hoist_loads, TILE, TILE, pass_hoist_loads, HAS_COALESCING, 0, "hoists loop-invariant loads out of loops that certainly run and write nothing") \
 X(early_loads, TILE, TILE, pass_early_loads, HAS_GRID_DEPENDENCIES, 0, "moves loads of memory that no running kernel writes before the wait for the kernel before this one") \

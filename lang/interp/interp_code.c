@@ -37,6 +37,7 @@ static Exec *const execs[TILE_OP_COUNT] = {
     [TILE_PRINT] = interp_print,
     [TILE_ASM] = interp_asm,
     [TILE_ASM_IMPURE] = interp_asm,
+    [TILE_NOALIAS] = interp_nothing,
     [TILE_ASSUME] = interp_assume,
     [TILE_FOR] = interp_for,
     [TILE_WHILE] = interp_while,

@@ -430,6 +430,10 @@ static void check_assert(TileCheck *c, const TileOp *op) {
   if (tile_check_operand_is(c, op, 0, i1_like(t))) check_mask(c, op, 1, t);
 }
 
+static void check_noalias(TileCheck *c, const TileOp *op) {
+  tile_check_list(c, op, TA_params, 2, 0, (int64_t)c->fn->nparams - 1);
+}
+
 static void check_assume(TileCheck *c, const TileOp *op) {
   tile_check_operand_is(c, op, 0, type_scalar(DT_I1));
 }
@@ -571,6 +575,7 @@ static CheckFn *const checks[TILE_OP_COUNT] = {
     [TILE_PRINT] = check_nothing,
     [TILE_ASM] = check_asm,
     [TILE_ASM_IMPURE] = check_asm,
+    [TILE_NOALIAS] = check_noalias,
     [TILE_ASSUME] = check_assume,
     [TILE_FOR] = check_for,
     [TILE_WHILE] = check_while,

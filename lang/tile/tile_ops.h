@@ -114,6 +114,7 @@ X(ASSERT,      "v?v",   "0", given,   WRITE,            "message",     "device_a
 X(PRINT,       "v*",    "0", given,   WRITE,            "message hex", "device_print: for each operand a line for each element, without operands one line (lang/interp/device_print.h)") \
 X(ASM,         "v*",    "*", given,   PURE,             "asm constraints pack", "PTX (lang/asm/asm_call.h) on scalars or tiles of one shape: `pack` elements of each at a time; which elements share a call is open, and so are the inputs of the last call after the last element") \
 X(ASM_IMPURE,  "v*",    "*", given,   READ|WRITE,       "asm constraints pack", "the same for PTX with other effects than its results: each thread executes it, once for `pack` of its elements") \
+X(NOALIAS,     "",      "0", given,   WRITE,            "params",      "a pass has changed the order of accesses through the pointer parameters of these two numbers: the bytes that the kernel accesses through them are disjoint, which a launch checks") \
 X(ASSUME,      "v",     "0", given,   WRITE,            "",            "the user promises that the scalar i1 holds") \
 /* -- control -- */ \
 X(FOR,         "vvvv*", "*", given,   REGION,           "num_stages unroll flatten warp_specialize disallow_acc_multi_buffer disable_licm", "lower, upper, step, initial values; region (index, carried...) yields the next values; a step that is not positive runs down; bounds are read once") \
@@ -131,7 +132,7 @@ X(RETURN,      "",      "0", given,   TERM,             "",            "the end 
   X(strides, ints) X(rounding, str) X(div, ints) X(contig, ints) X(constancy, ints)             \
   X(precision, str) X(max_imprecise, int) X(reverse, bool) X(combine, str) X(check, ints)       \
   X(pad, str) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str)            \
-  X(scope, str) X(message, str) X(hex, bool) X(asm, str) X(constraints, str) X(pack, int) X(num_stages, int) X(unroll, int)                  \
+  X(scope, str) X(message, str) X(hex, bool) X(params, ints) X(asm, str) X(constraints, str) X(pack, int) X(num_stages, int) X(unroll, int)                  \
   X(flatten, bool) X(warp_specialize, bool) X(disallow_acc_multi_buffer, bool)                  \
   X(disable_licm, bool)
 

@@ -1,5 +1,7 @@
 #include "lower/analysis/values.h"
 
+#include <string.h>
+
 static bool widens(const TileOp *op) {
   DType from = (DType)op->args[0]->type.dtype, to = (DType)op->results[0]->type.dtype;
   if (op->code != TILE_CAST || !dtype_is_int(from) || !dtype_is_int(to)) return false;
@@ -25,4 +27,25 @@ const TileValue *tile_root_value(const TileValue *v) {
     v = v->def->args[0];
   }
   return v;
+}
+
+static bool same_attrs(const TileOp *x, const TileOp *y) {
+  if (x->nattrs != y->nattrs) return false;
+  for (uint32_t i = 0; i < x->nattrs; i++) {
+    const TileAttr *a = &x->attrs[i], *b = &y->attrs[i];
+    bool same = a->key == b->key && a->i == b->i && a->s == b->s && !a->len && !b->len;
+    if (!same || memcmp(&a->f, &b->f, sizeof a->f)) return false;
+  }
+  return true;
+}
+
+bool values_alike(const TileValue *a, const TileValue *b, ValueComparison *c) {
+  if (a == b || (a->id == c->base && b->id == c->other)) return true;
+  const TileOp *x = a->def, *y = b->def;
+  if (!x || !y || --c->steps < 0 || x->code != y->code || a->index != b->index) return false;
+  if (!(tile_op_flags(x->code) & TILE_PURE) || x->nregions || x->nargs != y->nargs) return false;
+  if (!type_eq(a->type, b->type) || !same_attrs(x, y)) return false;
+  for (uint32_t i = 0; i < x->nargs; i++)
+    if (!x->args[i] || !y->args[i] || !values_alike(x->args[i], y->args[i], c)) return false;
+  return true;
 }

@@ -474,6 +474,11 @@ static void build_dependency(Build *s, const char *kind) {
   nest_set_str(s->nest, nest_stmt(&s->b, NEST_GRID_DEPENDENCY, 0, 0), NA_kind, kind);
 }
 
+static void build_noalias(Build *s, const TileOp *op) {
+  const int64_t *number = tile_attr(op, TA_params)->list;
+  nest_assume_noalias(s->nest, s->nest->params[number[0]], s->nest->params[number[1]], false);
+}
+
 static void build_statement(Build *s, const TileOp *op) {
   s->b.span = op->span;
   switch (op->code) {
@@ -484,6 +489,7 @@ static void build_statement(Build *s, const TileOp *op) {
     case TILE_GRID_DEPENDENCY:
       build_dependency(s, tile_str(op, TA_kind, ""));
       return;
+    case TILE_NOALIAS: build_noalias(s, op); return;
     case TILE_ASSERT: build_assert(s, op); return;
     case TILE_PRINT: build_print(s, op); return;
     case TILE_ASM:

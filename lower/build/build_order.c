@@ -10,6 +10,7 @@
  * equal addresses are fine too where each thread meets only itself at every pair of accesses. */
 #include <string.h>
 
+#include "lower/analysis/values.h"
 #include "lower/build/build.h"
 
 /* Kernels of more pointers keep the order of all accesses: pairs of them grow with the square. */
@@ -119,54 +120,26 @@ static bool replicated_in_warps(const Layout *l) {
   return false;
 }
 
-static bool same_attrs(const TileOp *x, const TileOp *y) {
-  if (x->nattrs != y->nattrs) return false;
-  for (uint32_t i = 0; i < x->nattrs; i++) {
-    const TileAttr *a = &x->attrs[i], *b = &y->attrs[i];
-    bool same = a->key == b->key && a->i == b->i && a->s == b->s && !a->len && !b->len;
-    if (!same || memcmp(&a->f, &b->f, sizeof a->f)) return false;
-  }
-  return true;
-}
-
-/* Two addresses under comparison, as if their parameters were one. */
-typedef struct {
-  int64_t base, other; /* value ids */
-  int steps;           /* that may be taken yet */
-} Comparison;
-
-/* Is it the same value, or computed alike?  False too when all steps have been taken. */
-static bool is_same_value(const TileValue *a, const TileValue *b, Comparison *c) {
-  if (a == b || (a->id == c->base && b->id == c->other)) return true;
-  const TileOp *x = a->def, *y = b->def;
-  if (!x || !y || --c->steps < 0 || x->code != y->code || a->index != b->index) return false;
-  if (!(tile_op_flags(x->code) & TILE_PURE) || x->nregions || x->nargs != y->nargs) return false;
-  if (!type_eq(a->type, b->type) || !same_attrs(x, y)) return false;
-  for (uint32_t i = 0; i < x->nargs; i++)
-    if (!x->args[i] || !y->args[i] || !is_same_value(x->args[i], y->args[i], c)) return false;
-  return true;
-}
-
 static bool is_view_access(const TileOp *op) {
   return op->code == TILE_VIEW_LOAD || op->code == TILE_VIEW_STORE;
 }
 
-static bool same_view(const TileOp *x, const TileOp *y, Comparison *c) {
+static bool same_view(const TileOp *x, const TileOp *y, ValueComparison *c) {
   uint32_t rank = tile_view_rank(x);
   if (rank != tile_view_rank(y)) return false;
   for (uint32_t a = 0; a < rank; a++)
-    if (!is_same_value(tile_view_offset(x, a), tile_view_offset(y, a), c) ||
-        !is_same_value(tile_view_stride(x, a), tile_view_stride(y, a), c))
+    if (!values_alike(tile_view_offset(x, a), tile_view_offset(y, a), c) ||
+        !values_alike(tile_view_stride(x, a), tile_view_stride(y, a), c))
       return false;
   return true;
 }
 
 /* An address that is written twice, as a kernel does that loads and stores an element, is one. */
 static bool same_address(const Pending *p, const Pending *q) {
-  Comparison c = {p->base, q->base, 256};
+  ValueComparison c = {p->base, q->base, 256};
   const TileValue *x = p->op->args[0], *y = q->op->args[0];
   if (!type_eq(x->type, y->type) || is_view_access(p->op) != is_view_access(q->op)) return false;
-  return is_same_value(x, y, &c) && (!is_view_access(p->op) || same_view(p->op, q->op, &c));
+  return values_alike(x, y, &c) && (!is_view_access(p->op) || same_view(p->op, q->op, &c));
 }
 
 /* True if two threads may touch one element, with both parameters taken for one: at equal addresses

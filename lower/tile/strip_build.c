@@ -1,0 +1,199 @@
+/* The loops of pass strip_rows.  The first strip of a loop with reductions comes before it, and its
+ * elements are the first accumulators. */
+#include <string.h>
+
+#include "lower/tile/strip.h"
+
+typedef struct {
+  Strips *s;
+  TileBuilder b;
+  TileValue *first;  /* element of the strip at hand; NULL: 0 */
+  TileValue **copy;  /* by value id: the strip of a row ... */
+  uint32_t *round;   /* ... of that round */
+  uint32_t rounds;
+} Builder;
+
+static Type strip_type(const Strips *s, Type t) {
+  for (int a = 0; a < t.rank; a++)
+    if (t.shape[a] == s->row) t.shape[a] = (int32_t)s->strip;
+  return t;
+}
+
+/* The op on other operands, at the builder's place. */
+static TileOp *copy_op(Builder *x, const TileOp *op, TileValue *const *args, const Type *types) {
+  Arena *a = x->s->f->arena;
+  x->b.span = op->span;
+  TileOp *made = tile_build(&x->b, op->code, args, op->nargs, types, op->nresults);
+  made->nattrs = op->nattrs;
+  made->attrs = ARENA_ARRAY(a, TileAttr, op->nattrs);
+  if (op->nattrs) memcpy(made->attrs, op->attrs, op->nattrs * sizeof *made->attrs);
+  for (uint32_t i = 0; i < op->nresults; i++) made->results[i]->name = op->results[i]->name;
+  return made;
+}
+
+static TileValue *strip_range(Builder *x, const TileOp *op) {
+  Type t = strip_type(x->s, op->results[0]->type);
+  int64_t start = tile_int(op, TA_start, 0);
+  TileOp *made = copy_op(x, op, NULL, &t);
+  tile_set_int(x->s->f, made, TA_end, start + x->s->strip);
+  if (!x->first) return made->results[0];
+  TileValue *all = tile_build1(&x->b, TILE_SPLAT, type_like(x->first->type, t), x->first, NULL,
+                               NULL);
+  return tile_build1(&x->b, TILE_ADD, t, made->results[0], all, NULL);
+}
+
+/* The strip of a row; other values are what they are. */
+static TileValue *strip_of(Builder *x, TileValue *v) {
+  if (!strip_is_row(x->s, v)) return v;
+  if (x->round[v->id] == x->rounds) return x->copy[v->id];
+  const TileOp *op = v->def;
+  TileValue *made;
+  if (op->code == TILE_ARANGE) {
+    made = strip_range(x, op);
+  } else {
+    TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
+    for (uint32_t i = 0; i < op->nargs; i++) args[i] = strip_of(x, op->args[i]);
+    Type t = strip_type(x->s, v->type);
+    made = copy_op(x, op, args, &t)->results[0];
+  }
+  x->round[v->id] = x->rounds;
+  return x->copy[v->id] = made;
+}
+
+/* ---- accumulators ---- */
+
+/* Combines accumulators with the elements of a strip, as the region combines two elements. */
+static void combine_region(Builder *x, const TileOp *reduce, TileValue **acc,
+                           TileValue *const *with) {
+  const TileBlock *region = reduce->regions[0];
+  uint32_t n = reduce->nargs;
+  for (uint32_t i = 0; i < n; i++) {
+    x->copy[region->params[i]->id] = acc[i];
+    x->copy[region->params[n + i]->id] = with[i];
+  }
+  for (const TileOp *op = region->first; op; op = op->next) {
+    TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
+    for (uint32_t i = 0; i < op->nargs; i++) {
+      args[i] = x->copy[op->args[i]->id];
+      if (op->code == TILE_YIELD) acc[i] = args[i];
+    }
+    if (op->code == TILE_YIELD) return;
+    Type t = type_like(op->results[0]->type, acc[0]->type);
+    x->copy[op->results[0]->id] = copy_op(x, op, args, &t)->results[0];
+  }
+}
+
+static void combine_strip(Builder *x, const TileOp *reduce, TileValue **acc,
+                          TileValue *const *with) {
+  Name name = tile_str(reduce, TA_combine, NULL);
+  x->b.span = reduce->span;
+  if (!name) combine_region(x, reduce, acc, with);
+  else
+    acc[0] = tile_build1(&x->b, tile_op_parse(name, strlen(name)), acc[0]->type, acc[0], with[0],
+                         NULL);
+}
+
+/* ---- loops ---- */
+
+/* The statements of a strip; `acc`: accumulators, none before the first strip. */
+static void build_strip(Builder *x, const StripLoop *l, TileValue **acc, bool first) {
+  x->rounds++;
+  for (size_t i = 0; i < l->sinks.len; i++) {
+    TileOp *op = l->sinks.data[i];
+    if (op->code == TILE_LOAD) {
+      strip_of(x, op->results[0]);
+      continue;
+    }
+    TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
+    for (uint32_t k = 0; k < op->nargs; k++) args[k] = strip_of(x, op->args[k]);
+    if (op->code == TILE_STORE) {
+      copy_op(x, op, args, NULL);
+      continue;
+    }
+    if (first) memcpy(acc, args, op->nargs * sizeof *acc);
+    else combine_strip(x, op, acc, args);
+    acc += op->nargs;
+  }
+}
+
+static uint32_t count_accumulators(const StripLoop *l) {
+  uint32_t n = 0;
+  for (size_t i = 0; i < l->sinks.len; i++)
+    if (l->sinks.data[i]->code == TILE_REDUCE) n += l->sinks.data[i]->nargs;
+  return n;
+}
+
+/* The loop over the strips from number `from` on, whose results are the accumulators. */
+static void build_loop(Builder *x, const StripLoop *l, TileValue **acc, uint32_t n, int64_t from) {
+  TileFunc *f = x->s->f;
+  Type i32 = type_scalar(DT_I32), *types = ARENA_ARRAY(x->s->scratch, Type, n + 1);
+  TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, n + 3);
+  Name *names = ARENA_ARRAY(x->s->scratch, Name, n + 1);
+  types[0] = i32;
+  args[0] = tile_const_int(&x->b, i32, from * x->s->strip);
+  args[1] = tile_const_int(&x->b, i32, x->s->row);
+  args[2] = tile_const_int(&x->b, i32, x->s->strip);
+  for (uint32_t i = 0; i < n; i++) {
+    args[i + 3] = acc[i];
+    types[i + 1] = acc[i]->type;
+  }
+  TileOp *loop = tile_build(&x->b, TILE_FOR, args, n + 3, types + 1, n);
+  TileBlock *body = tile_add_region(f, loop);
+  tile_block_params(f, body, types, names, n + 1);
+  TileBuilder outer = x->b;
+  x->b = (TileBuilder){f, body, NULL, outer.span};
+  x->first = body->params[0];
+  memcpy(acc, body->params + 1, n * sizeof *acc);
+  build_strip(x, l, acc, false);
+  tile_build(&x->b, TILE_YIELD, acc, n, NULL, 0);
+  x->b = outer;
+  x->first = NULL;
+  memcpy(acc, loop->results, n * sizeof *acc);
+}
+
+/* Reductions take what the loop has accumulated; what waited for them follows. */
+static void end_loop(const StripLoop *l, TileValue *const *acc) {
+  for (size_t i = 0; i < l->sinks.len; i++) {
+    TileOp *op = l->sinks.data[i];
+    if (op->code == TILE_LOAD) continue;
+    if (op->code == TILE_STORE) {
+      tile_remove(op);
+      continue;
+    }
+    memcpy(op->args, acc, op->nargs * sizeof *acc);
+    acc += op->nargs;
+    tile_move_before(op, l->place);
+  }
+  for (size_t i = 0; i < l->late.len; i++) tile_move_before(l->late.data[i], l->place);
+}
+
+static void build_strips(Builder *x, const StripLoop *l) {
+  uint32_t n = count_accumulators(l);
+  TileValue **acc = ARENA_ARRAY(x->s->scratch, TileValue *, n);
+  x->b = (TileBuilder){x->s->f, x->s->f->body, l->place, l->place->span};
+  if (n) build_strip(x, l, acc, true);
+  build_loop(x, l, acc, n, n ? 1 : 0);
+  end_loop(l, acc);
+}
+
+/* No row is left. */
+static void drop_rows(Strips *s) {
+  for (TileOp *op = s->f->body->last, *prev; op; op = prev) {
+    prev = op->prev;
+    if (op->nresults && strip_is_row(s, op->results[0])) tile_remove(op);
+  }
+}
+
+void strip_build(Strips *s) {
+  Builder x = {.s = s};
+  x.copy = ARENA_ARRAY(s->scratch, TileValue *, s->nvalues);
+  x.round = ARENA_ARRAY(s->scratch, uint32_t, s->nvalues);
+  TileBuilder start = {s->f, s->f->body, s->f->body->first, s->f->span};
+  for (int i = 0; i < s->npairs; i++) {
+    int64_t pair[] = {s->pairs[i].a->index, s->pairs[i].b->index};
+    TileOp *op = tile_build(&start, TILE_NOALIAS, NULL, 0, NULL, 0);
+    tile_set_ints(s->f, op, TA_params, pair, 2);
+  }
+  for (size_t i = 0; i < s->loops.len; i++) build_strips(&x, s->loops.data[i]);
+  drop_rows(s);
+}

@@ -1,0 +1,280 @@
+/* The plan of pass strip_rows.  A walk in program order collects reductions and stores of rows into
+ * an open loop.  The loop ends where a row needs the result of one of its reductions, and before a
+ * narrow op whose effect may not pass it.
+ *
+ * Loads through a parameter that the kernel does not write are free: any loop, and several, may
+ * execute them.  Others are fixed to the loop of their place. */
+#include <string.h>
+
+#include "lower/analysis/axis.h"
+#include "lower/analysis/values.h"
+#include "lower/tile/strip.h"
+
+enum { COMPARED_MOST = 256 }; /* values of two addresses */
+
+typedef struct {
+  Strips *s;
+  AxisInfo *axis;
+  bool *written;     /* by value id of a parameter: through it the kernel writes at all, ... */
+  bool *done;        /* ... and in the loops so far, or before them */
+  uint32_t *late;    /* by value id: 1 + the loop whose reductions a narrow value waits for */
+  uint32_t *fixed;   /* by value id: 1 + the loop that executes a fixed load */
+  uint32_t *visited; /* by value id: the last walk over operands that came by */
+  uint32_t walks;
+  StripLoop *open;
+  uint32_t number;   /* 1 + that of the open loop */
+  bool stores;       /* the open loop stores */
+  bool refused;
+} Planner;
+
+/* ---- rows ---- */
+
+static bool is_row_type(const Strips *s, const Type *t) {
+  if (!t->rank || type_numel(*t) != s->row) return false;
+  for (int a = 0; a < t->rank; a++)
+    if (t->shape[a] == s->row) return true;
+  return false;
+}
+
+bool strip_is_row(const Strips *s, const TileValue *v) { return v && is_row_type(s, &v->type); }
+
+typedef enum { NARROW, ROW_PURE, ROW_LOAD, ROW_SINK, REFUSED } Kind;
+
+/* What takes part in the op: rows, and other tiles of more than one element. */
+static void note_operands(const Strips *s, const TileOp *op, bool *rows, bool *others) {
+  for (uint32_t i = 0; i < op->nargs + op->nresults; i++) {
+    const TileValue *v = i < op->nargs ? op->args[i] : op->results[i - op->nargs];
+    if (!v) continue;
+    bool row = strip_is_row(s, v);
+    *rows |= row;
+    *others |= !row && type_numel(v->type) > 1;
+  }
+}
+
+typedef struct {
+  const Strips *s;
+  bool found;
+} RowSearch;
+
+static void find_row(TileOp *op, void *ctx) {
+  RowSearch *x = ctx;
+  bool others = false;
+  note_operands(x->s, op, &x->found, &others);
+}
+
+static bool has_rows_inside(const Strips *s, const TileOp *op) {
+  RowSearch x = {s, false};
+  for (uint32_t r = 0; r < op->nregions; r++) tile_walk(op->regions[r], find_row, &x);
+  return x.found;
+}
+
+/* Two accumulators combine as two elements do. */
+static bool combines_strips(const TileOp *reduce) {
+  if (!reduce->nregions) return true;
+  for (const TileOp *op = reduce->regions[0]->first; op; op = op->next) {
+    bool elementwise = tile_op_flags(op->code) & TILE_ELEM && op->nresults == 1;
+    if (!elementwise && op->code != TILE_YIELD) return false;
+  }
+  return true;
+}
+
+static bool is_plain(const TileOp *op) { return !tile_int(op, TA_volatile, 0); }
+
+static Kind kind_of(const Strips *s, const TileOp *op) {
+  bool rows = false, others = false;
+  note_operands(s, op, &rows, &others);
+  if (!rows) return op->nregions && has_rows_inside(s, op) ? REFUSED : NARROW;
+  if (others) return REFUSED;
+  switch (op->code) {
+    case TILE_HINT: return REFUSED; /* it tells of the whole row */
+    case TILE_ARANGE:
+    case TILE_SPLAT:
+    case TILE_EXPAND_DIMS:
+    case TILE_BROADCAST: return ROW_PURE;
+    case TILE_RESHAPE: return strip_is_row(s, op->args[0]) ? ROW_PURE : REFUSED;
+    case TILE_LOAD: return is_plain(op) ? ROW_LOAD : REFUSED;
+    case TILE_STORE: return ROW_SINK;
+    case TILE_REDUCE: return combines_strips(op) ? ROW_SINK : REFUSED;
+    default: return tile_op_flags(op->code) & TILE_ELEM ? ROW_PURE : REFUSED;
+  }
+}
+
+/* ---- parameters ---- */
+
+/* The parameter that an address comes from; NULL if it can't be told. */
+static TileValue *root_of(TileValue *v) {
+  while (v->def) {
+    switch (v->def->code) {
+      case TILE_PTR_ADD:
+      case TILE_SPLAT:
+      case TILE_EXPAND_DIMS:
+      case TILE_BROADCAST:
+      case TILE_HINT:
+      case TILE_RESHAPE: v = v->def->args[0]; break;
+      default: return NULL;
+    }
+  }
+  return v->block && !v->block->owner ? v : NULL;
+}
+
+static TileValue *written_pointer(const TileOp *op) {
+  bool writes = tile_op_flags(op->code) & TILE_WRITE && op->nargs && op->args[0];
+  return writes && op->args[0]->type.dtype == DT_PTR ? op->args[0] : NULL;
+}
+
+static void note_written(TileOp *op, void *ctx) {
+  Planner *p = ctx;
+  TileValue *pointer = written_pointer(op), *root = pointer ? root_of(pointer) : NULL;
+  p->refused |= op->code == TILE_ASM_IMPURE || (pointer && !root);
+  if (root) p->written[root->id] = true;
+}
+
+static void note_done(TileOp *op, void *ctx) {
+  Planner *p = ctx;
+  TileValue *pointer = written_pointer(op);
+  if (pointer) p->done[root_of(pointer)->id] = true;
+}
+
+/* Accesses through a and b change their order. */
+static void assume_disjoint(Planner *p, TileValue *a, TileValue *b) {
+  Strips *s = p->s;
+  if (s->f->options.alias == NEREID_ALIAS_DISJOINT) return;
+  p->refused |= s->f->options.alias == NEREID_ALIAS_ORDERED || s->npairs == STRIP_PAIRS_MOST;
+  for (int i = 0; i < s->npairs; i++)
+    if ((s->pairs[i].a == a && s->pairs[i].b == b) || (s->pairs[i].a == b && s->pairs[i].b == a))
+      return;
+  if (!p->refused) s->pairs[s->npairs++] = (StripPair){a, b};
+}
+
+/* ---- what a row is made of ---- */
+
+/* Goes through the operands of a row's value up to narrow values: is one of them late?  Free loads
+ * that come by are noted against what has been written, and fixed ones must be of the open loop. */
+static bool needs_late(Planner *p, const TileValue *v, bool note) {
+  if (!v || p->visited[v->id] == p->walks) return false;
+  p->visited[v->id] = p->walks;
+  if (!strip_is_row(p->s, v)) return p->late[v->id] == p->number;
+  const TileOp *op = v->def;
+  bool load = op && op->code == TILE_LOAD, free = load && !p->fixed[v->id];
+  if (!op) p->refused = true;
+  if (note && load && !free) {
+    p->refused |= p->fixed[v->id] != p->number;
+    return false;
+  }
+  for (uint32_t i = 0; note && free && i < p->s->f->nparams; i++) {
+    TileValue *x = p->s->f->params[i].value;
+    if (p->done[x->id]) assume_disjoint(p, root_of(op->args[0]), x);
+  }
+  bool late = false;
+  for (uint32_t i = 0; op && i < op->nargs; i++) late |= needs_late(p, op->args[i], note);
+  return late;
+}
+
+static bool any_needs_late(Planner *p, const TileOp *op, bool note) {
+  bool late = false;
+  p->walks++;
+  for (uint32_t i = 0; i < op->nargs; i++) late |= needs_late(p, op->args[i], note);
+  return late;
+}
+
+/* ---- the end of a loop ---- */
+
+/* Elements of a row that follow each other in memory are at addresses of their own. */
+static bool is_injective(const Planner *p, const TileValue *pointer) {
+  for (int a = 0; a < pointer->type.rank; a++)
+    if (p->axis[pointer->id].contig[a] == p->s->row) return true;
+  return false;
+}
+
+/* Strips change the order of two accesses of a loop, one of which stores. */
+static void check_order(Planner *p, const TileOp *x, const TileOp *y) {
+  TileValue *a = root_of(x->args[0]), *b = root_of(y->args[0]);
+  ValueComparison same = {-1, -1, COMPARED_MOST};
+  if (a != b) assume_disjoint(p, a, b);
+  else if (!values_alike(x->args[0], y->args[0], &same) || !is_injective(p, x->args[0]))
+    p->refused = true;
+}
+
+static void close_loop(Planner *p, TileOp *place) {
+  StripLoop *l = p->open;
+  if (!l->sinks.len) return;
+  for (size_t i = 0; i < l->sinks.len; i++) {
+    const TileOp *x = l->sinks.data[i];
+    if (x->code == TILE_STORE) p->done[root_of(x->args[0])->id] = true;
+    for (size_t k = 0; k < i; k++) {
+      const TileOp *y = l->sinks.data[k];
+      bool memory = x->code != TILE_REDUCE && y->code != TILE_REDUCE;
+      if (memory && (x->code == TILE_STORE || y->code == TILE_STORE)) check_order(p, x, y);
+    }
+  }
+  for (size_t i = 0; i < l->sinks.len; i++)
+    if (l->sinks.data[i]->code != TILE_LOAD) any_needs_late(p, l->sinks.data[i], true);
+  l->place = place;
+  vec_push(p->s->scratch, &p->s->loops, l);
+  p->open = ARENA_NEW(p->s->scratch, StripLoop);
+  p->number++;
+  p->stores = false;
+}
+
+/* ---- the walk ---- */
+
+static bool has_late_operand(const Planner *p, const TileOp *op) {
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (op->args[i] && p->late[op->args[i]->id] == p->number) return true;
+  return false;
+}
+
+static void mark_late(Planner *p, const TileOp *op) {
+  for (uint32_t i = 0; i < op->nresults; i++) p->late[op->results[i]->id] = p->number;
+}
+
+static void plan_narrow(Planner *p, TileOp *op) {
+  unsigned flags = tile_op_flags(op->code);
+  bool control = op->code == TILE_FOR || op->code == TILE_WHILE || op->code == TILE_IF;
+  bool late = has_late_operand(p, op);
+  if (flags & TILE_PURE && !control) {
+    if (late) mark_late(p, op), vec_push(p->s->scratch, &p->open->late, op);
+    return;
+  }
+  bool load = op->code == TILE_LOAD && is_plain(op);
+  if (!load || late || p->stores) close_loop(p, op);
+  note_done(op, p);
+  for (uint32_t r = 0; r < op->nregions; r++) tile_walk(op->regions[r], note_done, p);
+}
+
+static void plan_row_access(Planner *p, TileOp *op) {
+  bool load = op->code == TILE_LOAD;
+  TileValue *root = op->code == TILE_REDUCE ? NULL : root_of(op->args[0]);
+  p->refused |= !root && op->code != TILE_REDUCE;
+  if (load && (!root || !p->written[root->id])) return; /* free */
+  if (any_needs_late(p, op, false)) close_loop(p, op);
+  if (load) p->fixed[op->results[0]->id] = p->number;
+  vec_push(p->s->scratch, &p->open->sinks, op);
+  if (op->code == TILE_REDUCE) mark_late(p, op);
+  p->stores |= op->code == TILE_STORE;
+}
+
+static void plan_op(Planner *p, TileOp *op) {
+  switch (kind_of(p->s, op)) {
+    case NARROW: plan_narrow(p, op); return;
+    case ROW_PURE: return;
+    case ROW_LOAD:
+    case ROW_SINK: plan_row_access(p, op); return;
+    case REFUSED: p->refused = true; return;
+  }
+}
+
+bool strip_plan(Strips *s) {
+  uint32_t n = s->nvalues;
+  Planner p = {.s = s, .number = 1};
+  p.axis = axis_analyze(s->f, s->scratch);
+  p.written = ARENA_ARRAY(s->scratch, bool, n);
+  p.done = ARENA_ARRAY(s->scratch, bool, n);
+  p.late = ARENA_ARRAY(s->scratch, uint32_t, n);
+  p.fixed = ARENA_ARRAY(s->scratch, uint32_t, n);
+  p.visited = ARENA_ARRAY(s->scratch, uint32_t, n);
+  p.open = ARENA_NEW(s->scratch, StripLoop);
+  tile_walk(s->f->body, note_written, &p);
+  for (TileOp *op = s->f->body->first; op && !p.refused; op = op->next) plan_op(&p, op);
+  return !p.refused && !p.open->sinks.len && s->loops.len;
+}

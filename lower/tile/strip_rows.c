@@ -1,0 +1,88 @@
+/* Pass strip_rows: strip-mining of rows that registers can't hold.  A kernel that takes a whole row
+ * as one tile becomes loops over strips of the row, a loop for each group of reductions and stores
+ * that no reduction separates.  What a loop needs of the row it loads and computes anew. */
+#include "lower/passes.h"
+#include "lower/tile/strip.h"
+
+/* Elements of a strip that a thread has, by the number of its registers: an accumulator and what is
+ * loaded for it take half of them. */
+enum { THREAD_FEW = 16, THREAD_MANY = 32, REGISTERS_FEW = 64 };
+enum { REGISTER_FILE = 65536 }; /* of a multiprocessor */
+
+typedef struct {
+  Strips *s;
+  uint32_t *last;  /* by value id: the number of its last use in the body */
+  bool *loaded;    /* by value id: it depends on what was loaded */
+  uint32_t number; /* of the op at hand */
+  int64_t row;     /* the longest operand of a reduction */
+  int64_t live, most; /* bits an element */
+} Live;
+
+static int64_t registers_a_thread(const Unit *u) {
+  int64_t threads = (int64_t)options_warps(&u->tile->options) * u->machine->lanes;
+  int64_t n = REGISTER_FILE / threads;
+  return n < u->machine->regs ? n : u->machine->regs;
+}
+
+static void note_last(Live *v, const TileOp *op) {
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (op->args[i]) v->last[op->args[i]->id] = v->number;
+  for (uint32_t r = 0; r < op->nregions; r++)
+    for (const TileOp *x = op->regions[r]->first; x; x = x->next) note_last(v, x);
+}
+
+static void note_loaded(Live *v, const TileOp *op) {
+  bool loaded = op->code == TILE_LOAD;
+  for (uint32_t i = 0; i < op->nargs; i++) loaded |= op->args[i] && v->loaded[op->args[i]->id];
+  for (uint32_t i = 0; i < op->nresults; i++) v->loaded[op->results[i]->id] = loaded;
+}
+
+static void find_longest(Live *v, const TileOp *op) {
+  if (op->code == TILE_REDUCE && type_numel(op->args[0]->type) > v->row)
+    v->row = type_numel(op->args[0]->type);
+}
+
+/* Bits an element of the rows that are known before the op and used after it. */
+static int64_t live_at(const Live *v, const TileOp *reduce, uint32_t number) {
+  int64_t bits = 0;
+  for (const TileOp *op = reduce->prev; op; op = op->prev)
+    for (uint32_t i = 0; i < op->nresults; i++) {
+      const TileValue *x = op->results[i];
+      bool live = strip_is_row(v->s, x) && v->loaded[x->id] && v->last[x->id] > number;
+      if (live) bits += dtype_bits((DType)x->type.dtype);
+    }
+  return bits;
+}
+
+/* Does the kernel hold rows from one reduction to the next in more than three quarters of the
+ * registers? */
+static bool is_crowded(Strips *s) {
+  Live v = {.s = s, .last = ARENA_ARRAY(s->scratch, uint32_t, s->nvalues)};
+  v.loaded = ARENA_ARRAY(s->scratch, bool, s->nvalues);
+  for (const TileOp *op = s->f->body->first; op; op = op->next, v.number++) {
+    note_last(&v, op);
+    note_loaded(&v, op);
+    find_longest(&v, op);
+  }
+  s->row = v.row;
+  if (s->row <= s->strip || s->row % s->strip) return false;
+  uint32_t number = 0;
+  for (const TileOp *op = s->f->body->first; op; op = op->next, number++) {
+    if (op->code != TILE_REDUCE || !strip_is_row(s, op->args[0])) continue;
+    arena_work(s->scratch, number);
+    int64_t bits = live_at(&v, op, number);
+    if (bits > v.most) v.most = bits;
+  }
+  int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
+  int64_t held = v.most * s->row / threads / 32;
+  return 4 * held > 3 * registers_a_thread(s->u);
+}
+
+bool pass_strip_rows(Unit *u) {
+  Strips s = {.u = u, .f = u->tile, .scratch = arena_child(u->arena), .nvalues = u->tile->nvalues};
+  int64_t threads = (int64_t)options_warps(&u->tile->options) * u->machine->lanes;
+  s.strip = threads * (registers_a_thread(u) > REGISTERS_FEW ? THREAD_MANY : THREAD_FEW);
+  if (is_crowded(&s) && strip_plan(&s)) strip_build(&s);
+  arena_free(s.scratch);
+  return true;
+}
