@@ -88,6 +88,8 @@ typedef struct {
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
   bool waits;             /* programs may wait for others */
+  const char *rows, *row; /* the vectors of a transposed loop's store, and the one that it puts
+                             there; or NULL: it stores all of them.  Both NULL: no such loop */
   Owner *owners;          /* by variable id, with option debug; else NULL */
   bool failed;
 } Gen;
@@ -132,6 +134,10 @@ void c_load(Gen *g, const NestStmt *s);
 void c_store(Gen *g, const NestStmt *s);
 void c_atomic(Gen *g, const NestStmt *s);
 void c_prefetch(Gen *g, const NestStmt *s);
+
+/* ---- transpose.c ---- */
+/* The store of a loop that exchanges rows and columns; NULL: it is none. */
+const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
 
 /* ---- asm.c ---- */
 void c_inline_asm(Gen *g, const NestStmt *s);

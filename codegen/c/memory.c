@@ -153,7 +153,8 @@ enum { OPERAND_VECTORS = 4 };
 
 /* An operand of many multiply-adds, which should load it once. */
 static bool is_kept_operand(const NestStmt *s, const Ref *dst) {
-  bool number = s->type == DT_F32 || s->type == DT_I32 || s->type == DT_U32;
+  bool number =
+      s->type == DT_F32 || s->type == DT_F64 || s->type == DT_I32 || s->type == DT_U32;
   bool few = s->mems[0].buffer || dst->var->count <= OPERAND_VECTORS;
   return number && few && dst->var->count > 1;
 }
@@ -277,7 +278,16 @@ static void store_one(Gen *g, const NestStmt *s) {
   }
 }
 
-void c_store(Gen *g, const NestStmt *s) { each_element(g, s, store_one); }
+static void store_rows(Gen *g, const NestStmt *s) {
+  c_line(g, "vstore_rows_%s(%s, %lld, %s);", dtype_name(s->type), address(g, &s->mems[0], false),
+         (long long)c_mem_spread(g, &s->mems[0]).step, g->rows);
+}
+
+void c_store(Gen *g, const NestStmt *s) {
+  if (g->row) c_line(g, "%s[%s] = %s;", g->rows, g->row, stored(g, s, true));
+  else if (g->rows) store_rows(g, s);
+  else each_element(g, s, store_one);
+}
 
 /* Lane 0's address represents all; where lanes are anywhere, none is asked for. */
 void c_prefetch(Gen *g, const NestStmt *s) {

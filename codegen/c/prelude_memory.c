@@ -59,13 +59,13 @@ const Helper c_helpers_memory[] = {
      "INLINE vf32 vload_$t(const char *p) { return vdecode_$t(vload_$u(p)); }\n"},
     {"vload_$t", "i1",
      "INLINE vi32 vload_$t(const char *p) { return vto_i32(vload_u8(p)) != 0; }\n"},
-    {"vload_kept_$t", "i32 u32 f32",
+    {"vload_kept_$t", "i32 u32 f32 f64",
      "/* In a register from here on: gcc would rather load it again at each use. */\n"
      "INLINE $V vload_kept_$t(const char *p) {\n"
      "  $V v = vload_$t(p);\n"
-     "#if LANES == 16 && defined(__AVX512F__)\n"
+     "#if LANES * $b == 512 && defined(__AVX512F__)\n"
      "  __asm__(\"\" : \"+v\"(v));\n"
-     "#elif (LANES == 4 && defined(__SSE2__)) || (LANES == 8 && defined(__AVX__))\n"
+     "#elif (LANES * $b == 128 && defined(__SSE2__)) || (LANES * $b == 256 && defined(__AVX__))\n"
      "  __asm__(\"\" : \"+x\"(v));\n"
      "#endif\n"
      "  return v;\n"
@@ -200,6 +200,25 @@ const Helper c_helpers_memory[] = {
     {"vscatter_step_$t", NARROW,
      "INLINE void vscatter_step_$t(char *p, int64_t step, vf32 v) {\n"
      "  vscatter_step_$u(p, step, vencode_$t(v));\n"
+     "}\n"},
+    {"vstore_rows_$t", "i32 i64 u32 u64 f32 f64",
+     "/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */\n"
+     "INLINE void vstore_rows_$t(char *p, int64_t step, $V *v) {\n"
+     "#if LANES * $b <= REGISTER_BITS && !defined(__clang__)\n"
+     "  UNROLL(4) for (int by = 1; by < LANES; by *= 2)\n"
+     "    UNROLL(16) for (int i = 0; i < LANES; i++) {\n"
+     "      if (i & by) continue;\n"
+     "      const vi$b lane = vramp_i$b(0, 1);\n"
+     "      const vi$b low = lane + (((lane & by) != 0) & (LANES - by));\n"
+     "      const $V a = v[i], b = v[i + by];\n"
+     "      v[i] = __builtin_shuffle(a, b, low);\n"
+     "      v[i + by] = __builtin_shuffle(a, b, low + by);\n"
+     "    }\n"
+     "  UNROLL(16) for (int i = 0; i < LANES; i++) vstore_$t(p + i * step, v[i]);\n"
+     "#else\n"
+     "  for (int i = 0; i < LANES; i++)\n"
+     "    EACH_LANE(l) store_$t(p + l * step + i * sizeof($T), v[i][l]);\n"
+     "#endif\n"
      "}\n"},
 
     /* ---- any addresses ---- */

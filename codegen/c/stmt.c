@@ -178,6 +178,8 @@ static const char *string_literal(Gen *g, const char *s) {
 
 /* ---- control ---- */
 
+static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *);
+
 /* The C compiler should unroll a loop early if its copies then index variables that fit into
  * registers.  A loop with more copies than registers, or with more statements in all, takes longer
  * to compile and runs no faster; the same holds for a loop that prints. */
@@ -220,7 +222,36 @@ static void bounded_head(Gen *g, const NestStmt *s, const char *i, const char *e
   c_line(g, "for (int %s = %s, %s = %s; %s < %s; %s++) {", i, lo, end, hi, i, end, i);
 }
 
+/* Blocks of LANES iterations, whose vectors are stored together: see transpose.c. */
+static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
+  const char *rows = c_open_name(g, "rows"), *row = c_open_name(g, "row");
+  const char *i = c_open_index(g, s->index), *first = c_open_name(g, c_text(g, "%s_first", i));
+  c_line(g, "for (int %s = 0; %s < %d; %s += LANES) {", first, first, s->index->extent, first);
+  open(g);
+  c_line(g, "%s %s[LANES];", c_vector_type(store->type), rows);
+  c_line(g, "UNROLL(%d) for (int %s = 0; %s < LANES; %s++) {", g->nest->lanes, row, row, row);
+  open(g);
+  c_line(g, "const int %s = %s + %s;", i, first, row);
+  g->rows = rows;
+  g->row = row;
+  c_block(g, s->regions[0]);
+  close(g);
+  g->row = NULL;
+  g->indices[s->index->id] = first;
+  printers[store->code](g, store);
+  g->rows = NULL;
+  close(g);
+  c_close_names(g, 1);
+  c_close_index(g, s->index);
+  c_close_names(g, 2);
+}
+
 static void c_counted_loop(Gen *g, const NestStmt *s) {
+  const NestStmt *store = c_transposed_store(g, s);
+  if (store) {
+    transposed_loop(g, s, store);
+    return;
+  }
   const char *i = c_open_index(g, s->index), *end = c_open_name(g, c_text(g, "%s_end", i));
   int n = s->index->extent;
   bool expand = s->code == NEST_UNROLL && copies(s) <= g->regs && statements(s) <= STATEMENTS_MOST;

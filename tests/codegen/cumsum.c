@@ -129,10 +129,25 @@ INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
-#ifndef NEREID_vscatter_step_f32
-#define NEREID_vscatter_step_f32
-INLINE void vscatter_step_f32(char *p, int64_t step, vf32 v) {
-  EACH_LANE(i) store_f32(p + i * step, v[i]);
+#ifndef NEREID_vstore_rows_f32
+#define NEREID_vstore_rows_f32
+/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
+INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
+#if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
+  UNROLL(4) for (int by = 1; by < LANES; by *= 2)
+    UNROLL(16) for (int i = 0; i < LANES; i++) {
+      if (i & by) continue;
+      const vi32 lane = vramp_i32(0, 1);
+      const vi32 low = lane + (((lane & by) != 0) & (LANES - by));
+      const vf32 a = v[i], b = v[i + by];
+      v[i] = __builtin_shuffle(a, b, low);
+      v[i + by] = __builtin_shuffle(a, b, low + by);
+    }
+  UNROLL(16) for (int i = 0; i < LANES; i++) vstore_f32(p + i * step, v[i]);
+#else
+  for (int i = 0; i < LANES; i++)
+    EACH_LANE(l) store_f32(p + l * step + i * sizeof(float), v[i][l]);
+#endif
 }
 #endif
 #ifndef NEREID_stream_bytes
@@ -389,12 +404,17 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
     t33 = t33 + total;
     total = vselect_f32(t31, t33, total);
     const vf32 t35 = __builtin_shufflevector(total, total, 0, 0, 1, 2, 3, 4, 5, 6);
-    for (int r = 0; r < 32; r++) {
-      vf32 t36;
-      t36 = t35;
-      t36 = t36 + t7[r];
-      t7[r] = vselect_f32(t25, t36, t7[r]);
-      vscatter_step_f32(shared + t23 + 4*r + 1024, 128, t7[r]);
+    for (int r_first = 0; r_first < 32; r_first += LANES) {
+      vf32 rows[LANES];
+      UNROLL(8) for (int row_2 = 0; row_2 < LANES; row_2++) {
+        const int r = r_first + row_2;
+        vf32 t36;
+        t36 = t35;
+        t36 = t36 + t7[r];
+        t7[r] = vselect_f32(t25, t36, t7[r]);
+        rows[row_2] = t7[r];
+      }
+      vstore_rows_f32(shared + t23 + 4*r_first + 1024, 128, rows);
     }
     for (int a = 0; a < 32; a++) {
       const vf32 t8 = vload_f32(shared + t17 + 32*a + 1024);

@@ -140,9 +140,9 @@ INLINE vi32 vatomic_add_i32(vu64 p, vi32 m, vi32 x, int order) {
 /* In a register from here on: gcc would rather load it again at each use. */
 INLINE vi32 vload_kept_i32(const char *p) {
   vi32 v = vload_i32(p);
-#if LANES == 16 && defined(__AVX512F__)
+#if LANES * 32 == 512 && defined(__AVX512F__)
   __asm__("" : "+v"(v));
-#elif (LANES == 4 && defined(__SSE2__)) || (LANES == 8 && defined(__AVX__))
+#elif (LANES * 32 == 128 && defined(__SSE2__)) || (LANES * 32 == 256 && defined(__AVX__))
   __asm__("" : "+x"(v));
 #endif
   return v;

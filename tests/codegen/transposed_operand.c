@@ -60,14 +60,41 @@ INLINE vf32 vload_f32(const char *p) {
   return v;
 }
 #endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) {
+  typedef vf32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
+#endif
 #ifndef NEREID_store_f32
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
-#ifndef NEREID_vscatter_step_f32
-#define NEREID_vscatter_step_f32
-CALLED void vscatter_step_f32(char *p, int64_t step, vf32 v) {
-  EACH_LANE(i) store_f32(p + i * step, v[i]);
+#ifndef NEREID_vstore_rows_f32
+#define NEREID_vstore_rows_f32
+/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
+INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
+#if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
+  UNROLL(4) for (int by = 1; by < LANES; by *= 2)
+    UNROLL(16) for (int i = 0; i < LANES; i++) {
+      if (i & by) continue;
+      const vi32 lane = vramp_i32(0, 1);
+      const vi32 low = lane + (((lane & by) != 0) & (LANES - by));
+      const vf32 a = v[i], b = v[i + by];
+      v[i] = __builtin_shuffle(a, b, low);
+      v[i + by] = __builtin_shuffle(a, b, low + by);
+    }
+  UNROLL(16) for (int i = 0; i < LANES; i++) vstore_f32(p + i * step, v[i]);
+#else
+  for (int i = 0; i < LANES; i++)
+    EACH_LANE(l) store_f32(p + l * step + i * sizeof(float), v[i][l]);
+#endif
 }
 #endif
 #ifndef NEREID_vsplat_f32
@@ -87,9 +114,9 @@ INLINE float load_f32(const char *p) {
 /* In a register from here on: gcc would rather load it again at each use. */
 INLINE vf32 vload_kept_f32(const char *p) {
   vf32 v = vload_f32(p);
-#if LANES == 16 && defined(__AVX512F__)
+#if LANES * 32 == 512 && defined(__AVX512F__)
   __asm__("" : "+v"(v));
-#elif (LANES == 4 && defined(__SSE2__)) || (LANES == 8 && defined(__AVX__))
+#elif (LANES * 32 == 128 && defined(__SSE2__)) || (LANES * 32 == 256 && defined(__AVX__))
   __asm__("" : "+x"(v));
 #endif
   return v;
@@ -140,13 +167,6 @@ INLINE void stream_bytes(char *p, const char *from, int n) {
   }
 #endif
   memcpy(p, from, n);
-}
-#endif
-#ifndef NEREID_vstore_f32
-#define NEREID_vstore_f32
-INLINE void vstore_f32(char *p, vf32 v) {
-  typedef vf32 anywhere __attribute__((aligned(1), may_alias));
-  *(anywhere *)p = v;
 }
 #endif
 #ifndef NEREID_vstream_f32
@@ -286,9 +306,14 @@ static void by_transposed_program(char *a_ptr, char *b_ptr, char *out_ptr,
   char *t13 = a_ptr + t12;
   char *t15 = b_ptr + t12;
   for (int a_2 = 0; a_2 < 2; a_2++) {
-    UNROLL(16) for (int b_2 = 0; b_2 < 16; b_2++) {
-      const vf32 t4 = vload_f32(t15 + 32*a_2 + 64*b_2);
-      vscatter_step_f32(shared + t16 + 512*a_2 + 4*b_2, 64, t4);
+    for (int b_2_first = 0; b_2_first < 16; b_2_first += LANES) {
+      vf32 rows[LANES];
+      UNROLL(8) for (int row = 0; row < LANES; row++) {
+        const int b_2 = b_2_first + row;
+        const vf32 t4 = vload_f32(t15 + 32*a_2 + 64*b_2);
+        rows[row] = t4;
+      }
+      vstore_rows_f32(shared + t16 + 512*a_2 + 4*b_2_first, 64, rows);
     }
   }
   const int32_t lane_1 = 0;
