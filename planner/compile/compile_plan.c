@@ -616,18 +616,19 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
   return whole || (sums && (t->dtype == DT_F32 || t->dtype == DT_F64));
 }
 
-/* The product templates sum up in f32; of products of groups, doubles too, of integers of 8 bits in
- * i32. */
-static bool sums_fit(const Node *n) {
+/* The product templates sum up in f32; of matrices on a CPU and of groups, doubles too, of integers
+ * of 8 bits in i32. */
+static bool sums_fit(const Graph *g, const Node *n) {
   DType held = kernel_held(n->type.dtype);
-  bool groups = prim_kind(n->op) == PRIM_MATMUL && prim_groups(n) != GROUPS_NONE;
-  return held == DT_F32 || (groups && held == DT_F64) || graph_is(n, OP_nereid_int8_mm_default);
+  bool matrices = prim_kind(n->op) == PRIM_MATMUL;
+  bool doubles = matrices && (g->host || prim_groups(n) != GROUPS_NONE);
+  return held == DT_F32 || (doubles && held == DT_F64) || graph_is(n, OP_nereid_int8_mm_default);
 }
 
 static bool has_kernel(Graph *g, const Node *n) {
   PrimKind k = prim_kind(n->op);
   if (!memory_has_kernel(g, n)) return false;
-  if (k != PRIM_LIBRARY && prim_is_product(k) && !sums_fit(n)) return false;
+  if (k != PRIM_LIBRARY && prim_is_product(k) && !sums_fit(g, n)) return false;
   if (k == PRIM_ATTENTION) {
     Attention x = attention_of(g, n);
     return attention_fits(x.query, x.value);

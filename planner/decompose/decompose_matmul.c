@@ -222,13 +222,20 @@ Node *decompose_scaled_grouped_mm(Build *b) {
 
 /* ---- dtypes that the units which multiply matrices do not sum up ---- */
 
+/* A CPU multiplies doubles by the product's template, but for sums of a few products. */
+static bool has_double_template(const Graph *g, const Node *x) {
+  enum { DEPTH_LEAST = 16 };
+  Dim k = x->type.shape[x->type.rank - 1];
+  return g->host && x->type.dtype == DT_F64 && !(dim_is_int(k) && k->value < DEPTH_LEAST);
+}
+
 /* Integers and doubles: the sum of products of elements; [.., m, k] by [.., k, n] as [.., m, 1, k]
  * by [.., 1, n, k]. */
 static Node *matmul_as_sum(Build *b) {
   Node *x = build_input(b, "self"), *y = build_input(b, "mat2");
   uint32_t rank = rank_of(x);
   DType t = x->type.dtype;
-  if (build_wide(t) == DT_F32) return NULL;
+  if (build_wide(t) == DT_F32 || has_double_template(b->in.g, x)) return NULL;
   y = build_transpose(b, y, rank - 2, rank - 1);
   Node *all = build_mul(b, build_unsqueeze(b, x, rank - 1), build_unsqueeze(b, y, rank - 2));
   return build_to(b, build_sum(b, all, 1u << rank, false), t);

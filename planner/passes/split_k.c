@@ -20,8 +20,8 @@ static Node *as_is(Build *b, Node *y) {
 /* x[1, k] by y[k, n], or x[m, k] by y[k, 1]: sums of rows of the matrix; of each batch. */
 static Node *vector_product(Build *b, Node *x, Node *y, bool row) {
   uint32_t last = rank_of(x) - 1;
-  Node *v = build_to(b, row ? x : build_transpose(b, y, last - 1, last), DT_F32);
-  Node *matrix = build_to(b, row ? build_transpose(b, y, last - 1, last) : x, DT_F32);
+  Node *v = build_widen(b, row ? x : build_transpose(b, y, last - 1, last));
+  Node *matrix = build_widen(b, row ? build_transpose(b, y, last - 1, last) : x);
   return as_is(b, build_sum(b, build_mul(b, v, matrix), 1u << last, false));
 }
 
@@ -60,17 +60,17 @@ static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
   return as_is(b, build_sum(b, build(b, op, 3, args), 1, false));
 }
 
-/* Products of floats up to 32 bits, of known sizes. */
+/* Products of floats of known sizes. */
 static bool is_product(const Node *n) {
   if (!graph_is(n, OP_aten_mm_default) && !graph_is(n, OP_nereid_packed_mm_default)) return false;
   if (n->type.rank != 2) return false;
   const ValueType *x = &n->args[0].node->type;
   return dim_is_int(n->type.shape[0]) && dim_is_int(n->type.shape[1]) && dim_is_int(x->shape[1]) &&
-         build_wide(x->dtype) == DT_F32;
+         dtype_is_float(x->dtype);
 }
 
 static bool is_batch(const Node *n) {
-  return graph_is(n, OP_aten_bmm_default) && build_wide(n->args[0].node->type.dtype) == DT_F32;
+  return graph_is(n, OP_aten_bmm_default) && dtype_is_float(n->args[0].node->type.dtype);
 }
 
 static bool has_known_sizes(const Node *n) {
