@@ -184,7 +184,8 @@ int tiling_parts(const Product *p) {
  * rows, in us, of 4096 by 14336 weights of 4 bits on an H200 of which no multiprocessor is idle
  * (bench/compile.md), of 8 bits, and of words that are next to those of the next columns, where it
  * differs; of one row as the cost model predicts it.  Memory is busy if each multiprocessor has
- * some programs. */
+ * some programs of some warps: a warp takes at least PACKED_STEP and PACKED_OF_WEIGHT, in ns, for
+ * its part of a step, half of which others' loads hide. */
 typedef struct {
   Tile tile;
   double time[3]; /* of 4 bits, of 8, of 4 beside; 0: as the first */
@@ -197,6 +198,8 @@ enum {
   PACKED_SUM_MOST = 1024, PACKED_COLUMNS_MOST = 256
 };
 
+static const double PACKED_STEP = 130, PACKED_OF_WEIGHT[2] = {0.066, 0.083}; /* of 4 bits, of 8 */
+
 /* Tiles of one row, and of more. */
 static const PackedTile packed_rows[] = {
     {{1, 32, 256, 4, 1}, {15}}, {{1, 16, 512, 4, 1}, {16}}, {{1, 8, 1024, 4, 1}, {17}},
@@ -207,6 +210,7 @@ static const PackedTile packed_rows[] = {
 /* A tile of 16 rows and of few columns loads more bytes of rows than of weights. */
 static const PackedTile packed_tiles[] = {
     {{8, 32, 256, 2, 4}, {14, 21}}, {{8, 64, 256, 2, 4}, {15, 21}},
+    {{8, 16, 512, 4, 4}, {13.6, 18.5, 15}}, {{8, 32, 512, 4, 4}, {14.1, 20, 13.5}},
     {{8, 64, 128, 4, 4}, {18, 19}}, {{8, 128, 256, 4, 3}, {16, 19}},
     {{16, 64, 128, 4, 4}, {20, 28}}, {{16, 64, 256, 4, 3}, {21, 29, 18.5}},
     {{16, 128, 256, 4, 3}, {18, 24}}, {{16, 128, 128, 8, 3}, {18.2, 21.6}},
@@ -227,12 +231,23 @@ static double programs_wanted(const Product *p) {
   return p->gpu->processors * (is_packed_row(p) ? 2.0 : 1.0);
 }
 
+/* What a tile's warps wait, in us, if each has its own part of a step. */
+static double packed_waits(double k, const Tile *t, bool wide) {
+  double weights = (double)t->bn * t->bk / t->warps;
+  return 0.5e-3 * ceil_div(k, t->bk) * (PACKED_STEP + weights * PACKED_OF_WEIGHT[wide]);
+}
+
 static double packed_time(const Product *p, const PackedTile *t) {
-  enum { WIDE = 8 };
+  enum { WIDE = 8, K = 4096, N = 14336 }; /* measured */
+  double share = (double)p->batch * (double)p->k * (double)p->n / ((double)K * N);
   double idle = programs_wanted(p) / programs_of(p, &t->tile);
-  double time = t->time[p->bits >= WIDE ? 1 : p->beside ? 2 : 0];
+  bool wide = p->bits >= WIDE;
+  double time = t->time[wide ? 1 : p->beside ? 2 : 0];
   if (time <= 0) time = t->time[0];
-  return ceil_div((double)p->m, t->tile.bm) * time * (idle > 1 ? idle : 1);
+  time *= share * (idle > 1 ? idle : 1);
+  double waits = packed_waits((double)p->k, &t->tile, wide);
+  if (!is_packed_row(p)) time += larger_of(0, waits - share * packed_waits(K, &t->tile, wide));
+  return ceil_div((double)p->m, t->tile.bm) * time;
 }
 
 int tiling_packed_most(int64_t size, int axis) {

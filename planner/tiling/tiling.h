@@ -29,7 +29,7 @@ typedef struct {
 } Tile;
 
 /* A program makes several tiles of more elements; the most tiles of a list. */
-enum { TILING_SMALL = 128 * 128, TILING_MAX = 16 };
+enum { TILING_SMALL = 128 * 128, TILING_MAX = 20 };
 
 /* For a GPU: all tiles for operands of dtype t, the one with the least time first; p NULL: sizes
  * are open, and the first is one for all of them.  Returns how many. */

@@ -96,6 +96,18 @@ static void test_packed(void) {
   check(tiling_packed(&p, list) > 0 && list[0].bn == 64 && list[0].bk == 256, "words beside");
 }
 
+/* Of one row and few columns, each multiprocessor has some warps. */
+static void test_packed_warps(void) {
+  Tile list[TILING_MAX];
+  for (int64_t k = 4096; k <= 14336; k += 14336 - 4096) {
+    Product p = product(DT_BF16, 1, 4096, k);
+    p.bits = 4;
+    check(tiling_packed(&p, list) > 0, "tiles of one row");
+    int64_t warps = p.n / list[0].bn * list[0].warps;
+    check(warps >= 4 * p.gpu->processors, "warps of one row");
+  }
+}
+
 static int64_t block_of(Dims *d, int64_t rows, int processors) {
   Node query = {.type = {.kind = VALUE_TENSOR, .dtype = DT_F32}};
   Attention x = {.query = &query,
@@ -136,6 +148,7 @@ int main(void) {
   test_measured();
   test_sums();
   test_packed();
+  test_packed_warps();
   check(first(&huge).bm > 0 && first(&nothing).bm > 0, "any size has a tile");
   Product even = product(DT_F32, 256, 512, 512), many = product(DT_F32, 197, 4096, 512);
   t = tiling_cpu(&even, 128);
