@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """What models of today ask of torch.compile, beside TorchInductor on the same GPU: FlexAttention,
 mixtures of experts (experts.py), linear layers in 8-bit floats (float8.py), weights of few bits
-(packed.py), and parts of language models (language.py).
+(packed.py), and parts of language models (language.py); with --users, programs of users.py.
 
-    today.py [--sides inductor,nereid] [--rows A:B] [--warm N] [--deadline S] [NAME...]
+    today.py [--sides inductor,nereid] [--rows A:B] [--warm N] [--deadline S] [--users] [--graphs]
+             [NAME...]
 
 Of the cases only those whose name has a NAME, of these those from A to B.  Each prints the median
 time of a forward pass, of a forward and backward pass, and the largest error of the results and
 gradients between the sides, relative to the largest number; the sides take turns, call by call.
 With --warm N processes compile the cases first, N at a time, so that a run of all is short: seconds
 of first calls are theirs.  At the end the geometric mean of the ratios, and what was not reached.
---small: tiny sizes, also on a CPU."""
+--graphs: forward passes are replays of CUDA graphs.  --small: tiny sizes, also on a CPU."""
 
 import argparse
 import functools
@@ -27,6 +28,7 @@ import experts
 import float8
 import language
 import packed
+import users
 
 
 def causal(tables):
@@ -172,6 +174,20 @@ class Side:
         with torch.no_grad():
             return self.call(*self.inputs)
 
+    def record(self):
+        """From now on a forward pass is a replay of a CUDA graph."""
+        import torch
+
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self.forward()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.kept = self.forward()
+        self.forward = graph.replay
+
     def both(self):
         import torch
 
@@ -182,7 +198,7 @@ def first_calls(name, sides, small):
     """Each side that compiles the case."""
     import torch
 
-    problem_of_case = CASES[name](small=small)
+    problem_of_case = (CASES | users.CASES)[name](small=small)
     torch._dynamo.reset()
     found = {}
     for side in sides:
@@ -201,6 +217,9 @@ def measure(name, options, firsts):
     if not found:
         print(f"| {name} | fails |", flush=True)
         return []
+    if options.graphs:
+        for side in found.values():
+            side.record()
     rows = [medians([side.forward for side in found.values()], options.rounds)]
     if next(iter(found.values())).grad is not None:
         rows.append(medians([side.both for side in found.values()], options.rounds))
@@ -232,7 +251,8 @@ def warm(names, options, until):
     team, one_thread = [], os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
     for i, part in enumerate(parts):
         command = [sys.executable, __file__, "--sides", options.sides, "--compile-only",
-                   f"{folder}/{i}", *(["--small"] if options.small else []), "--exactly", *part]
+                   f"{folder}/{i}", *(["--small"] if options.small else []),
+                   *(["--users"] if options.users else []), "--exactly", *part]
         if part:
             team.append(subprocess.Popen(command, stderr=subprocess.DEVNULL, env=one_thread))
     for process in team:
@@ -259,7 +279,7 @@ def compile_only(names, options):
 def chosen(options):
     if options.exactly:
         return options.names
-    names = [name for name in CASES
+    names = [name for name in (users.CASES if options.users else CASES)
              if not options.names or any(part in name for part in options.names)]
     begin, _, end = options.rows.partition(":")
     return names[int(begin or 0):int(end) if end else None]
@@ -273,6 +293,8 @@ def parsed():
     parser.add_argument("--warm", type=int, default=0, help="processes that compile first")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--deadline", type=float, default=math.inf, help="seconds of the run")
+    parser.add_argument("--users", action="store_true", help="the cases of users.py")
+    parser.add_argument("--graphs", action="store_true", help="forward passes in CUDA graphs")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--list", action="store_true", help="prints the cases' names")
     parser.add_argument("--compile-only", help=argparse.SUPPRESS)
