@@ -140,12 +140,6 @@ Node *onnx_from_begin(OnnxCall *c, Node *index, Dim size);
 /* x cast to t; to 8-bit floats as the attribute `saturate` says. */
 Node *onnx_cast(OnnxCall *c, Node *x, DType t);
 
-/* A matrix of integers as an operand of onnx_quantized_product: without its zero point. */
-Node *onnx_quantized_operand(OnnxCall *c, Node *matrix, Node *zero);
-/* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix whose elements, or
- * columns, are `scale` times as much. */
-Node *onnx_quantized_product(OnnxCall *c, Node *x, Node *operand, Node *scale);
-
 /* ---- results ---- */
 
 /* Is result i asked for? */

@@ -3,6 +3,7 @@
 NumPy.
 
     onnx_ops.py [--devices interp,cpu] [NAME...]    only operators whose name contains a NAME
+    onnx_ops.py --record      writes onnx_ops/contrib.txt, where onnxruntime is installed
 
 A case of tests/graph/onnx_ops/*.py is an operator, the opset, its inputs, its attributes, and the
 outputs that it should give, or a function of the inputs that gives them.  Several cases of an opset
@@ -20,10 +21,10 @@ from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 sys.path.insert(0, str(ROOT / "tests/graph/onnx_ops"))
-import control, detectors, elements, float8, narrow, recurrent  # noqa: E402
+import contrib, control, detectors, elements, float8, narrow, recurrent  # noqa: E402
 import states, transformers, windows  # noqa: E402
 
-MODULES = [control, detectors, elements, float8, narrow, recurrent, states, transformers,
+MODULES = [contrib, control, detectors, elements, float8, narrow, recurrent, states, transformers,
            windows]
 GROUP = 12  # cases of a model
 
@@ -89,8 +90,12 @@ def groups_of(cases):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--devices", default="interp,cpu")
+    parser.add_argument("--record", action="store_true")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
+    if args.record:
+        return contrib.record(model)
+    contrib.CASES += contrib.recorded()
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
         quick_compiler(folder)
         cases = [c for m in MODULES for c in m.CASES

@@ -4,24 +4,28 @@
 
 #include "import/messages.h"
 #include "import/onnx/onnx_read.h"
+#include "import/onnx/ops/onnx_shared.h"
 
 /* ---- heads ---- */
 
-/* [batch, length, heads * size] as [batch, heads, length, size]; four axes are that already. */
-static Node *split_heads(OnnxCall *c, Node *x, const char *count) {
+Node *onnx_heads_of(OnnxCall *c, Node *x, int64_t heads) {
   Build *b = &c->b;
-  if (rank_of(x) == 4) return x;
   infer_rank(&b->in, &x->type, 3, 3);
-  if (!onnx_has_attr(c, count)) onnx_fail(c, E_ONNX_ATTR_MISSING, count);
-  int64_t heads = onnx_int(c, count, 0);
-  if (heads < 1) onnx_lack(c, "%s %lld", count, (long long)heads);
+  if (heads < 1) onnx_lack(c, "%lld heads", (long long)heads);
   const Dim *s = x->type.shape;
   Dim shape[] = {s[0], s[1], build_const(b, heads),
                  dim_floordiv(onnx_dims(c), s[2], build_const(b, heads))};
   return build_transpose(b, build_view(b, x, 4, shape), 1, 2);
 }
 
-static Node *join_heads(Build *b, Node *x) {
+/* Four axes are those of heads already. */
+static Node *split_heads(OnnxCall *c, Node *x, const char *count) {
+  if (rank_of(x) == 4) return x;
+  if (!onnx_has_attr(c, count)) onnx_fail(c, E_ONNX_ATTR_MISSING, count);
+  return onnx_heads_of(c, x, onnx_int(c, count, 0));
+}
+
+Node *onnx_join_heads(Build *b, Node *x) {
   x = build_transpose(b, x, 1, 2);
   const Dim *s = x->type.shape;
   Dim shape[] = {s[0], s[1], dim_mul(b->in.g->dims, s[2], s[3])};
@@ -29,15 +33,6 @@ static Node *join_heads(Build *b, Node *x) {
 }
 
 /* ---- Attention ---- */
-
-typedef struct {
-  Node *query, *key, *value; /* [batch, heads, length, size]; key and value with the past */
-  Node *keep;                /* which keys a query sees; NULL: all */
-  Node *bias;                /* what is added to the products; NULL: nothing */
-  Node *valid;               /* how many keys of each batch count; NULL: all */
-  Dim past;                  /* keys that were there before */
-  double scale, cap;
-} Heads;
 
 /* Indices in `axis` of products: [length, 1] of queries, [length] of keys. */
 static Node *query_positions(Build *b, Dim length, bool queries) {
@@ -47,7 +42,7 @@ static Node *query_positions(Build *b, Dim length, bool queries) {
 
 /* The first query's position among the keys: after those of the past, or so that the last query is
  * at the last valid key. */
-static Node *query_indices(Heads *h, Build *b) {
+static Node *query_indices(OnnxHeads *h, Build *b) {
   Node *at = query_positions(b, h->query->type.shape[2], true);
   if (!h->valid) return build_with(b, OP_aten_add_Tensor, at, arg_dim(h->past));
   Node *first = build_with(b, OP_aten_sub_Tensor, h->valid, arg_dim(h->query->type.shape[2]));
@@ -55,7 +50,7 @@ static Node *query_indices(Heads *h, Build *b) {
 }
 
 /* Keys at most `left` before and `right` after a query; -1: no limit. */
-static void limit_keys(OnnxCall *c, Heads *h) {
+static void limit_keys(OnnxCall *c, OnnxHeads *h) {
   Build *b = &c->b;
   int64_t left = onnx_int(c, "left_window_size", -1), right = onnx_int(c, "right_window_size", -1);
   if (onnx_flag(c, "is_causal", false) && right) right = 0;
@@ -75,7 +70,7 @@ static void limit_keys(OnnxCall *c, Heads *h) {
 }
 
 /* A mask of booleans, or one that is added; keys beyond its end are not seen. */
-static void read_mask(OnnxCall *c, Heads *h, Node *mask) {
+static void read_mask(OnnxCall *c, OnnxHeads *h, Node *mask) {
   Build *b = &c->b;
   Dim keys = h->key->type.shape[2], zero = build_const(b, 0), size;
   if (!rank_of(mask)) onnx_lack(c, "a mask without axes");
@@ -92,7 +87,7 @@ static void read_mask(OnnxCall *c, Heads *h, Node *mask) {
 }
 
 /* The mask that is added to scores: -inf at keys that a query does not attend to. */
-static Node *attention_bias(Build *b, const Heads *h) {
+static Node *attention_bias(Build *b, const OnnxHeads *h) {
   if (!h->keep) return h->bias;
   DType t = h->query->type.dtype;
   Node *none = build_full(b, 0, NULL, arg_float(-INFINITY), t);
@@ -101,7 +96,7 @@ static Node *attention_bias(Build *b, const Heads *h) {
 }
 
 /* Heads of keys and values that several heads of queries share, each as often. */
-static Node *shared(Build *b, const Heads *h, Node *x) {
+static Node *shared(Build *b, const OnnxHeads *h, Node *x) {
   const Dim *s = x->type.shape;
   Dim heads = h->query->type.shape[1], times = dim_floordiv(b->in.g->dims, heads, s[1]);
   if (heads == s[1]) return x;
@@ -110,35 +105,45 @@ static Node *shared(Build *b, const Heads *h, Node *x) {
   return build_view(b, x, 4, shape);
 }
 
-static void set_products(OnnxCall *c, Node *x, int64_t mode, int64_t now) {
-  if (mode == now) onnx_set(c, 3, x);
+static void set_products(OnnxCall *c, const OnnxHeads *h, Node *x, int64_t now) {
+  if (h->products == now) onnx_set(c, 3, x);
+}
+
+/* Probabilities of keys; those of sinks, whose scores are one more column, are left out. */
+static Node *probabilities(Build *b, const OnnxHeads *h, Node *x) {
+  Arg last = build_int(b, -1);
+  if (!h->sink) return build_with(b, OP_aten__safe_softmax_default, x, last);
+  Dim column[GRAPH_RANK_MAX], keys = x->type.shape[3];
+  memcpy(column, x->type.shape, 4 * sizeof *column);
+  column[3] = build_const(b, 1);
+  Node *sink = build_to(b, build_along(b, h->sink, 1, 4), x->type.dtype);
+  Node *both[] = {x, build_expand(b, sink, 4, column)};
+  Node *all = build_with(b, OP_aten__safe_softmax_default, build_cat(b, 2, both, 3), last);
+  return build_slice(b, all, 3, build_const(b, 0), keys, 1);
 }
 
 /* Step by step, where results between are wanted, or products have a limit. */
-static Node *spelled_out(OnnxCall *c, const Heads *h) {
+static Node *spelled_out(OnnxCall *c, const OnnxHeads *h) {
   Build *b = &c->b;
-  int64_t mode = onnx_wants(c, 3) ? onnx_int(c, "qk_matmul_output_mode", 0) : -1;
   Node *key = build_transpose(b, shared(b, h, h->key), 2, 3);
   Node *query = build_with(b, OP_aten_mul_Tensor, h->query, arg_float(h->scale));
   Node *x = build_op2(b, OP_aten_matmul_default, query, key), *bias = attention_bias(b, h);
-  set_products(c, x, mode, 0);
+  set_products(c, h, x, 0);
   if (h->cap > 0) {
     x = build_with(b, OP_aten_div_Tensor, x, arg_float(h->cap));
     x = build_with(b, OP_aten_mul_Tensor, build_op1(b, OP_aten_tanh_default, x), arg_float(h->cap));
   }
-  set_products(c, x, mode, 1);
+  set_products(c, h, x, 1);
   if (bias) x = build_add(b, x, bias);
-  set_products(c, x, mode, 2);
-  x = build_with(b, OP_aten__safe_softmax_default, x, build_int(b, -1));
-  set_products(c, x, mode, 3);
+  set_products(c, h, x, 2);
+  x = probabilities(b, h, x);
+  set_products(c, h, x, 3);
   return build_op2(b, OP_aten_matmul_default, x, shared(b, h, h->value));
 }
 
-static Node *attend(OnnxCall *c, const Heads *h) {
+Node *onnx_attend(OnnxCall *c, const OnnxHeads *h) {
   Build *b = &c->b;
-  onnx_ignore(c, "qk_matmul_output_mode");
-  onnx_ignore(c, "softmax_precision"); /* f32 or more */
-  if (onnx_wants(c, 3) || h->cap > 0) return spelled_out(c, h);
+  if (h->products >= 0 || h->cap > 0 || h->sink) return spelled_out(c, h);
   Node *mask = h->keep && !h->bias ? h->keep : attention_bias(b, h);
   Arg args[] = {arg_node(h->query), arg_node(h->key),
                 arg_node(h->value), mask ? arg_node(mask) : arg_none(),
@@ -158,7 +163,7 @@ static Node *with_past(OnnxCall *c, uint32_t input, uint32_t result, Node *x) {
   return x;
 }
 
-static double heads_scale(OnnxCall *c, const Node *query) {
+double onnx_heads_scale(OnnxCall *c, const Node *query) {
   if (onnx_has_attr(c, "scale")) return onnx_float(c, "scale", 1);
   Dim size = query->type.shape[3];
   if (!dim_is_int(size)) onnx_lack(c, "heads of symbolic size");
@@ -168,7 +173,7 @@ static double heads_scale(OnnxCall *c, const Node *query) {
 void onnx_op_attention(OnnxCall *c) {
   Build *b = &c->b;
   bool flat = rank_of(onnx_in(c, 0)) == 3;
-  Heads h = {.past = build_const(b, 0), .cap = onnx_float(c, "softcap", 0)};
+  OnnxHeads h = {.past = build_const(b, 0), .cap = onnx_float(c, "softcap", 0)};
   h.query = split_heads(c, onnx_in(c, 0), "q_num_heads");
   h.key = with_past(c, 4, 1, split_heads(c, onnx_in(c, 1), "kv_num_heads"));
   h.value = with_past(c, 5, 2, split_heads(c, onnx_in(c, 2), "kv_num_heads"));
@@ -178,24 +183,31 @@ void onnx_op_attention(OnnxCall *c) {
   infer_rank(&b->in, &h.key->type, 4, 4);
   if (onnx_has(c, 4)) h.past = onnx_in(c, 4)->type.shape[2];
   if (onnx_has(c, 6)) h.valid = build_to(b, onnx_in(c, 6), DT_I64);
-  h.scale = heads_scale(c, h.query);
+  h.scale = onnx_heads_scale(c, h.query);
+  h.products = onnx_wants(c, 3) ? onnx_int(c, "qk_matmul_output_mode", 0) : -1;
+  onnx_ignore(c, "qk_matmul_output_mode");
+  onnx_ignore(c, "softmax_precision"); /* f32 or more */
   if (onnx_has(c, 3)) read_mask(c, &h, onnx_in(c, 3));
   limit_keys(c, &h);
-  Node *y = attend(c, &h);
-  onnx_set(c, 0, flat ? join_heads(b, y) : y);
+  Node *y = onnx_attend(c, &h);
+  onnx_set(c, 0, flat ? onnx_join_heads(b, y) : y);
 }
 
 /* ---- RotaryEmbedding ---- */
+
+Node *onnx_angles(Build *b, Node *table, Node *positions) {
+  Arg list = arg_list(b->in.g, 1);
+  list.items[0] = arg_node(build_to(b, positions, DT_I64));
+  table = build_with(b, OP_aten_index_Tensor, table, list);
+  infer_rank(&b->in, &table->type, 3, 3);
+  return build_unsqueeze(b, table, 1);
+}
 
 /* Each position takes its row of a table; without positions the table has a row for each. */
 static Node *angles(OnnxCall *c, uint32_t input) {
   Build *b = &c->b;
   Node *table = onnx_in(c, input);
-  if (onnx_has(c, 3)) {
-    Arg list = arg_list(b->in.g, 1);
-    list.items[0] = arg_node(onnx_in(c, 3));
-    table = build_with(b, OP_aten_index_Tensor, table, list);
-  }
+  if (onnx_has(c, 3)) return onnx_angles(b, table, onnx_in(c, 3));
   infer_rank(&b->in, &table->type, 3, 3);
   return build_unsqueeze(b, table, 1);
 }
@@ -209,19 +221,27 @@ static Node *rotated_half(Build *b, Node *x, Dim half, uint32_t i, bool interlea
   return build_select(b, build_view(b, x, 5, shape), interleaved ? 4 : 3, build_const(b, i));
 }
 
-/* x[..., :size] rotated by pairs. */
-static Node *rotated(OnnxCall *c, Node *x, Dim size) {
+/* All of x rotated. */
+static Node *rotated(OnnxCall *c, Node *x, const OnnxRotation *r) {
   Build *b = &c->b;
-  bool interleaved = onnx_flag(c, "interleaved", false);
-  Dim half = dim_floordiv(onnx_dims(c), size, build_const(b, 2));
-  Node *cosine = angles(c, 1), *sine = angles(c, 2);
+  bool interleaved = r->interleaved;
+  Dim half = dim_floordiv(onnx_dims(c), r->size, build_const(b, 2));
   Node *first = rotated_half(b, x, half, 0, interleaved),
        *second = rotated_half(b, x, half, 1, interleaved);
-  Node *pair[] = {build_sub(b, build_mul(b, cosine, first), build_mul(b, sine, second)),
-                  build_add(b, build_mul(b, sine, first), build_mul(b, cosine, second))};
+  Node *pair[] = {build_sub(b, build_mul(b, r->cosine, first), build_mul(b, r->sine, second)),
+                  build_add(b, build_mul(b, r->sine, first), build_mul(b, r->cosine, second))};
   if (!interleaved) return build_cat(b, 2, pair, 3);
   for (int i = 0; i < 2; i++) pair[i] = build_unsqueeze(b, pair[i], 4);
   return build_view(b, build_cat(b, 2, pair, 4), 4, x->type.shape);
+}
+
+Node *onnx_rotate(OnnxCall *c, Node *x, const OnnxRotation *r) {
+  Build *b = &c->b;
+  Dim zero = build_const(b, 0), all = x->type.shape[3];
+  Node *y = rotated(c, build_slice(b, x, 3, zero, r->size, 1), r);
+  return r->size == all
+             ? y
+             : build_cat(b, 2, (Node *[]){y, build_slice(b, x, 3, r->size, all, 1)}, 3);
 }
 
 void onnx_op_rotary_embedding(OnnxCall *c) {
@@ -231,11 +251,11 @@ void onnx_op_rotary_embedding(OnnxCall *c) {
   onnx_ignore(c, "num_heads");
   infer_rank(&b->in, &x->type, 4, 4);
   int64_t wanted = onnx_int(c, "rotary_embedding_dim", 0);
-  Dim zero = build_const(b, 0), all = x->type.shape[3];
-  Dim size = wanted > 0 ? build_const(b, wanted) : all;
-  Node *y = rotated(c, build_slice(b, x, 3, zero, size, 1), size);
-  if (size != all) y = build_cat(b, 2, (Node *[]){y, build_slice(b, x, 3, size, all, 1)}, 3);
-  onnx_set(c, 0, flat ? join_heads(b, y) : y);
+  OnnxRotation r = {angles(c, 1), angles(c, 2),
+                    wanted > 0 ? build_const(b, wanted) : x->type.shape[3],
+                    onnx_flag(c, "interleaved", false)};
+  Node *y = onnx_rotate(c, x, &r);
+  onnx_set(c, 0, flat ? onnx_join_heads(b, y) : y);
 }
 
 /* ---- FlexAttention ---- */

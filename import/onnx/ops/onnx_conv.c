@@ -3,6 +3,7 @@
 
 #include "graph/messages.h"
 #include "import/messages.h"
+#include "import/onnx/ops/onnx_shared.h"
 #include "import/onnx/ops/onnx_window.h"
 
 static Node *build_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight, Node *bias,
@@ -21,8 +22,7 @@ static Node *build_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, Node *
   return build(&c->b, OP_aten_convolution_default, 9, args);
 }
 
-void onnx_op_conv(OnnxCall *c) {
-  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1), *bias = onnx_optional(c, 2);
+Node *onnx_convolution(OnnxCall *c, Node *x, Node *weight, Node *bias) {
   if (rank_of(weight) != rank_of(x) || rank_of(x) < 3)
     onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, &weight->type));
   OnnxWindow w = onnx_window(c, x, weight->type.shape + 2);
@@ -30,7 +30,11 @@ void onnx_op_conv(OnnxCall *c) {
     x = onnx_window_pad(c, &w, x, arg_float(0), false);
     memset(w.before, 0, sizeof w.before);
   }
-  onnx_set(c, 0, build_convolution(c, &w, x, weight, bias, false, NULL));
+  return build_convolution(c, &w, x, weight, bias, false, NULL);
+}
+
+void onnx_op_conv(OnnxCall *c) {
+  onnx_set(c, 0, onnx_convolution(c, onnx_in(c, 0), onnx_in(c, 1), onnx_optional(c, 2)));
 }
 
 /* The output's size is strides * (size - 1) + the window's span + output_padding - pads; where

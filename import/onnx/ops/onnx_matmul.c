@@ -1,5 +1,5 @@
 /* Products of matrices. */
-#include "import/onnx/onnx_op.h"
+#include "import/onnx/ops/onnx_shared.h"
 
 void onnx_op_matmul(OnnxCall *c) {
   onnx_set(c, 0, build_op2(&c->b, OP_aten_matmul_default, onnx_in(c, 0), onnx_in(c, 1)));
@@ -12,9 +12,8 @@ static Node *scale_product(OnnxCall *c, Node *x, double factor) {
 }
 
 /* alpha * A' * B' + beta * C, where A' is A or its transpose. */
-void onnx_op_gemm(OnnxCall *c) {
+Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z) {
   Build *b = &c->b;
-  Node *x = onnx_in(c, 0), *y = onnx_in(c, 1), *z = onnx_optional(c, 2);
   infer_rank(&b->in, &x->type, 2, 2);
   infer_rank(&b->in, &y->type, 2, 2);
   onnx_ignore(c, "broadcast"); /* before opset 7; C broadcasts always */
@@ -23,10 +22,13 @@ void onnx_op_gemm(OnnxCall *c) {
   if (left) x = build_transpose(b, x, 0, 1);
   if (right && z && alpha == 1 && beta == 1 && rank_of(z) == 1) {
     Arg args[] = {arg_node(x), arg_node(y), arg_node(z)};
-    onnx_set(c, 0, build(b, OP_aten_linear_default, 3, args));
-    return;
+    return build(b, OP_aten_linear_default, 3, args);
   }
   if (right) y = build_transpose(b, y, 0, 1);
   Node *product = scale_product(c, build_op2(b, OP_aten_mm_default, x, y), alpha);
-  onnx_set(c, 0, z && beta != 0 ? build_add(b, product, scale_product(c, z, beta)) : product);
+  return z && beta != 0 ? build_add(b, product, scale_product(c, z, beta)) : product;
+}
+
+void onnx_op_gemm(OnnxCall *c) {
+  onnx_set(c, 0, onnx_gemm(c, onnx_in(c, 0), onnx_in(c, 1), onnx_optional(c, 2)));
 }

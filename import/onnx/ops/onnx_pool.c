@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/onnx/ops/onnx_shared.h"
 #include "import/onnx/ops/onnx_window.h"
 
 static const OpId max_targets[] = {OP_aten_max_pool1d_default, OP_aten_max_pool2d_default,
@@ -62,6 +63,18 @@ static void pool_with_indices(OnnxCall *c, const OnnxWindow *w, Node *x) {
   onnx_set(c, 1, indices_in_tensor(c, build_item(&c->b, both, 1), x));
 }
 
+static Node *pool_largest(OnnxCall *c, OnnxWindow w, Node *x) {
+  if (!aten_pads(&w)) {
+    x = onnx_window_pad(c, &w, x, least_of(c, x->type.dtype), true);
+    memset(w.before, 0, sizeof w.before);
+  }
+  Arg args[5];
+  pool_args(c, &w, x, args);
+  return build(&c->b, max_targets[w.n - 1], 5, args);
+}
+
+Node *onnx_max_pool(OnnxCall *c, Node *x) { return pool_largest(c, onnx_window(c, x, NULL), x); }
+
 void onnx_op_max_pool(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   OnnxWindow w = onnx_window(c, x, NULL);
@@ -70,13 +83,7 @@ void onnx_op_max_pool(OnnxCall *c) {
     return;
   }
   onnx_ignore(c, "storage_order");
-  if (!aten_pads(&w)) {
-    x = onnx_window_pad(c, &w, x, least_of(c, x->type.dtype), true);
-    memset(w.before, 0, sizeof w.before);
-  }
-  Arg args[5];
-  pool_args(c, &w, x, args);
-  onnx_set(c, 0, build(&c->b, max_targets[w.n - 1], 5, args));
+  onnx_set(c, 0, pool_largest(c, w, x));
 }
 
 /* Elements go to their indices in a tensor of the size that the windows covered; zeros fill it, and
@@ -158,13 +165,14 @@ static bool is_dilated(const OnnxWindow *w) {
   return false;
 }
 
-void onnx_op_average_pool(OnnxCall *c) {
-  Node *x = onnx_in(c, 0);
+Node *onnx_average_pool(OnnxCall *c, Node *x) {
   OnnxWindow w = onnx_window(c, x, NULL);
   bool all = onnx_flag(c, "count_include_pad", false);
-  if (aten_pads(&w) && !is_dilated(&w)) onnx_set(c, 0, pool_average(c, &w, x, all));
-  else onnx_set(c, 0, average_of_rest(c, &w, x, all));
+  return aten_pads(&w) && !is_dilated(&w) ? pool_average(c, &w, x, all)
+                                          : average_of_rest(c, &w, x, all);
 }
+
+void onnx_op_average_pool(OnnxCall *c) { onnx_set(c, 0, onnx_average_pool(c, onnx_in(c, 0))); }
 
 /* ---- norms: the p-th root of the sum of p-th powers ---- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/messages.h"
+#include "import/onnx/ops/onnx_shared.h"
 #include "import/onnx/ops/onnx_window.h"
 
 enum { INT8_SPAN = 255, EXACT = 1 << 24 };
@@ -27,7 +28,7 @@ static Node *from_zero(OnnxCall *c, Node *x, Node *zero) {
   return zero ? build_sub(&c->b, x, build_to(&c->b, zero, t)) : x;
 }
 
-static Node *as_integers(OnnxCall *c, Node *x, Node *zero) {
+Node *onnx_integers(OnnxCall *c, Node *x, Node *zero) {
   x = build_to(&c->b, x, DT_I32);
   return zero ? build_sub(&c->b, x, build_to(&c->b, zero, DT_I32)) : x;
 }
@@ -48,6 +49,10 @@ static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DT
   double span = 1 << bits, low = dtype_is_signed(t) ? -span / 2 : 0;
   Arg limits[] = {arg_node(x), arg_float(low), arg_float(low + span - 1)};
   return build_to(b, build(b, OP_aten_clamp_default, 3, limits), t);
+}
+
+Node *onnx_quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
+  return quantize_elements(c, x, scale, zero, t, 0);
 }
 
 /* Each element of v belongs to `size` elements of x along the axis. */
@@ -137,21 +142,17 @@ static Node *row_zero(OnnxCall *c, Node *zero) {
 }
 
 static Node *integer_product(OnnxCall *c, uint32_t x, uint32_t xzero, uint32_t y, uint32_t yzero) {
-  Node *left = as_integers(c, onnx_in(c, x), row_zero(c, onnx_optional(c, xzero)));
-  Node *right = as_integers(c, onnx_in(c, y), onnx_optional(c, yzero));
+  Node *left = onnx_integers(c, onnx_in(c, x), row_zero(c, onnx_optional(c, xzero)));
+  Node *right = onnx_integers(c, onnx_in(c, y), onnx_optional(c, yzero));
   return build_op2(&c->b, OP_aten_matmul_default, left, right);
 }
 
 void onnx_op_matmul_integer(OnnxCall *c) { onnx_set(c, 0, integer_product(c, 0, 2, 1, 3)); }
 
-Node *onnx_quantized_operand(OnnxCall *c, Node *matrix, Node *zero) {
-  return as_integers(c, matrix, zero);
-}
-
 Node *onnx_quantized_product(OnnxCall *c, Node *x, Node *operand, Node *scale) {
   Build *b = &c->b;
   Quantized q = quantize_range(c, x);
-  Node *left = as_integers(c, q.elements, q.point);
+  Node *left = onnx_integers(c, q.elements, q.point);
   Node *sums = build_op2(b, OP_aten_matmul_default, left, operand);
   return build_mul(b, build_to(b, sums, DT_F32), build_mul(b, q.scale, scale));
 }
@@ -188,7 +189,7 @@ static Node *quantized_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, No
 }
 
 /* Sums of products of integers from -255 to 255. */
-static Node *integer_convolution(OnnxCall *c, Node *x, Node *weight) {
+Node *onnx_integer_convolution(OnnxCall *c, Node *x, Node *weight) {
   Build *b = &c->b;
   OnnxWindow w = onnx_window(c, x, weight->type.shape + 2);
   x = onnx_window_pad(c, &w, x, build_int(b, 0), false);
@@ -209,25 +210,25 @@ static void check_quantized_weight(OnnxCall *c, const Node *x, const Node *weigh
 }
 
 /* A value of each channel of a tensor of that rank, of its axis `axis`. */
-static Node *channels(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
+Node *onnx_along_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
   return v ? align_to_axis(c, v, axis, x) : NULL;
 }
 
 void onnx_op_conv_integer(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1);
   check_quantized_weight(c, x, weight);
-  x = as_integers(c, x, onnx_optional(c, 2));
-  weight = as_integers(c, weight, channels(c, onnx_optional(c, 3), 0, weight));
-  onnx_set(c, 0, integer_convolution(c, x, weight));
+  x = onnx_integers(c, x, onnx_optional(c, 2));
+  weight = onnx_integers(c, weight, onnx_along_axis(c, onnx_optional(c, 3), 0, weight));
+  onnx_set(c, 0, onnx_integer_convolution(c, x, weight));
 }
 
 void onnx_op_qlinear_conv(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *weight = onnx_in(c, 3), *bias = onnx_optional(c, 8);
   check_quantized_weight(c, x, weight);
-  Node *left = as_integers(c, x, onnx_in(c, 2));
-  Node *right = as_integers(c, weight, channels(c, onnx_in(c, 5), 0, weight));
-  Node *sums = integer_convolution(c, left, right);
+  Node *left = onnx_integers(c, x, onnx_in(c, 2));
+  Node *right = onnx_integers(c, weight, onnx_along_axis(c, onnx_in(c, 5), 0, weight));
+  Node *sums = onnx_integer_convolution(c, left, right);
   if (bias) sums = build_add(&c->b, sums, build_along(&c->b, bias, 1, rank_of(sums)));
-  Node *weight_scale = channels(c, onnx_in(c, 4), 1, sums);
+  Node *weight_scale = onnx_along_axis(c, onnx_in(c, 4), 1, sums);
   onnx_set(c, 0, rescaled(c, sums, onnx_in(c, 1), weight_scale, onnx_in(c, 6), onnx_in(c, 7)));
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "import/messages.h"
-#include "import/onnx/onnx_op.h"
+#include "import/onnx/ops/onnx_shared.h"
 
 enum { STEPS_MAX = 1024, GATES_MAX = 4, ACTIVATIONS_MAX = 3 };
 
@@ -189,7 +189,7 @@ static Node *direction_weight(OnnxCall *c, const Network *net, uint32_t at, uint
   Node *w = direction_part(c, at, direction);
   uint32_t first = net->scales + 2 * (at - 1);
   *scale = net->scales ? direction_part(c, first, direction) : NULL;
-  return *scale ? onnx_quantized_operand(c, w, direction_part(c, first + 1, direction))
+  return *scale ? onnx_integers(c, w, direction_part(c, first + 1, direction))
                 : build_transpose(&c->b, w, 0, 1);
 }
 

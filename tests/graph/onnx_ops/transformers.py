@@ -54,6 +54,13 @@ def capped(q, k, v):
     return y.astype(F), k, v, x.astype(F)
 
 
+def packed(x, *kv):
+    """MultiHeadAttention of [batch, length, heads, parts, size], all of one or queries alone."""
+    parts = [part.swapaxes(1, 2) for part in np.moveaxis(kv[0] if kv else x, 3, 0)]
+    q = heads(x, 2) if kv else parts.pop(0)
+    return flat(attend(q, *parts))
+
+
 Q, K, V = normal(2, 4, 3, 8), normal(2, 2, 5, 8), normal(2, 2, 5, 6)
 SEEN = np.array([[1, 1, 0, 1, 0], [1, 0, 0, 0, 1], [0, 1, 1, 1, 1]], bool)
 
@@ -78,6 +85,10 @@ X = normal(3, 4, 5)
 CACHE, UPDATE = normal(2, 3, 6, 4), normal(2, 3, 2, 4)
 
 CASES = [
+    # These ONNX Runtime runs on GPUs alone.
+    ("com.microsoft MultiHeadAttention", 17, [normal(2, 3, 2, 3, 4)], dict(num_heads=2), packed),
+    ("com.microsoft MultiHeadAttention", 17, [normal(2, 3, 8), normal(2, 5, 2, 2, 4)],
+     dict(num_heads=2), packed),
     ("Attention", 24, [Q, K, V], {}, attend),
     ("Attention", 24, [Q, K, V], dict(is_causal=1),
      lambda q, k, v: attend(q, k, v, band(3, 5, 0, 99, 0))),

@@ -1,0 +1,390 @@
+/* Attention as com.microsoft has it: projections, packed operands, caches. */
+#include <math.h>
+#include <string.h>
+
+#include "import/messages.h"
+#include "import/onnx/ops/onnx_shared.h"
+
+/* ---- masks ---- */
+
+/* 0 where a key is kept, else attribute mask_filter_value, as four axes. */
+static Node *filtered(OnnxCall *c, Node *keep) {
+  Build *b = &c->b;
+  Arg low = arg_float(onnx_float(c, "mask_filter_value", -10000));
+  Node *x = build_where(b, keep, arg_float(0), low);
+  while (rank_of(x) < 4) x = build_unsqueeze(b, x, 1);
+  return x;
+}
+
+/* Keys from a start on, and before an end: one or two numbers of each batch. */
+static Node *keys_between(OnnxCall *c, Node *numbers, Dim batch, Dim keys) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Dim n = numbers->type.shape[0], two = dim_mul(d, batch, build_const(b, 2));
+  if (n != batch && n != two) onnx_lack(c, "a mask of so many numbers, or of an open size");
+  Node *key = build_arange(b, keys);
+  Node *ends = build_slice(b, numbers, 0, build_const(b, 0), batch, 1);
+  Node *keep = build_op2(b, OP_aten_lt_Tensor, key, build_unsqueeze(b, ends, 1));
+  if (n == batch) return keep;
+  Node *starts = build_unsqueeze(b, build_slice(b, numbers, 0, batch, two, 1), 1);
+  return build_and(b, keep, build_op2(b, OP_aten_ge_Tensor, key, starts));
+}
+
+/* What input `i` adds to the scores; NULL: it is left out. */
+static Node *mask_input(OnnxCall *c, uint32_t i, const OnnxHeads *h) {
+  Build *b = &c->b;
+  if (!onnx_has(c, i)) return NULL;
+  Node *mask = onnx_in(c, i);
+  Dim batch = h->query->type.shape[0], keys = h->key->type.shape[2];
+  if (rank_of(mask) == 1) return filtered(c, keys_between(c, mask, batch, keys));
+  if (rank_of(mask) != 2 && rank_of(mask) != 3) onnx_lack(c, "a mask of %u axes", rank_of(mask));
+  return filtered(c, build_with(b, OP_aten_gt_Scalar, mask, build_int(b, 0)));
+}
+
+/* ---- operands ---- */
+
+/* The past, [2, batch, heads, length, size], comes before keys and values. */
+static void add_past(OnnxCall *c, OnnxHeads *h, uint32_t input) {
+  Build *b = &c->b;
+  if (onnx_has(c, input)) {
+    Node *past = onnx_in(c, input);
+    infer_rank(&b->in, &past->type, 5, 5);
+    h->past = past->type.shape[3];
+    Node *keys[] = {build_select(b, past, 0, build_const(b, 0)), h->key};
+    Node *values[] = {build_select(b, past, 0, build_const(b, 1)), h->value};
+    h->key = build_cat(b, 2, keys, 2);
+    h->value = build_cat(b, 2, values, 2);
+  }
+  if (!onnx_wants(c, 1)) return;
+  Node *both[] = {build_unsqueeze(b, h->key, 0), build_unsqueeze(b, h->value, 0)};
+  onnx_set(c, 1, build_cat(b, 2, both, 0));
+}
+
+/* Queries see keys up to their own; the key's number less that of the query. */
+static Node *distance(Build *b, const OnnxHeads *h) {
+  Node *at = build_unsqueeze(b, build_arange(b, h->query->type.shape[2]), 1);
+  at = build_with(b, OP_aten_add_Tensor, at, arg_dim(h->past));
+  return build_sub(b, build_arange(b, h->key->type.shape[2]), at);
+}
+
+static void attend(OnnxCall *c, OnnxHeads *h, Node *mask, uint32_t bias) {
+  Build *b = &c->b;
+  h->bias = mask;
+  if (onnx_has(c, bias)) h->bias = mask ? build_add(b, mask, onnx_in(c, bias)) : onnx_in(c, bias);
+  if (onnx_flag(c, "unidirectional", false))
+    h->keep = build_with(b, OP_aten_le_Scalar, distance(b, h), build_int(b, 0));
+  onnx_set(c, 0, onnx_join_heads(b, onnx_attend(c, h)));
+}
+
+static OnnxHeads no_heads(OnnxCall *c) {
+  return (OnnxHeads){.past = build_const(&c->b, 0), .products = -1};
+}
+
+/* ---- Attention, QAttention ---- */
+
+/* Columns of queries, keys and values, each of so many heads. */
+static void split_projection(OnnxCall *c, Node *x, OnnxHeads *h) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  uint32_t n;
+  const int64_t *sizes = onnx_ints(c, "qkv_hidden_sizes", &n);
+  int64_t heads = onnx_int(c, "num_heads", 0);
+  if (sizes && n != 3) onnx_fail(c, E_ONNX_ATTR_COUNT, "qkv_hidden_sizes", n, 3);
+  Dim third = dim_floordiv(d, x->type.shape[2], build_const(b, 3)), at = build_const(b, 0);
+  Node **parts[] = {&h->query, &h->key, &h->value};
+  for (uint32_t i = 0; i < 3; i++) {
+    Dim end = dim_add(d, at, sizes ? build_const(b, sizes[i]) : third);
+    *parts[i] = onnx_heads_of(c, build_slice(b, x, 2, at, end, 1), heads);
+    at = end;
+  }
+  h->scale = onnx_heads_scale(c, h->query);
+}
+
+static void check_plain(OnnxCall *c) {
+  if (onnx_flag(c, "do_rotary", false)) onnx_lack(c, "do_rotary");
+  if (onnx_flag(c, "past_present_share_buffer", false)) onnx_lack(c, "a cache that is shared");
+  onnx_ignore(c, "rotary_embedding_dim");
+}
+
+void onnx_op_projected_attention(OnnxCall *c) {
+  Build *b = &c->b;
+  OnnxHeads h = no_heads(c);
+  check_plain(c);
+  infer_rank(&b->in, onnx_type(c, 0), 3, 3);
+  Node *x = build_op2(b, OP_aten_matmul_default, onnx_in(c, 0), onnx_in(c, 1));
+  if (onnx_has(c, 2)) x = build_add(b, x, onnx_in(c, 2));
+  split_projection(c, x, &h);
+  add_past(c, &h, 4);
+  attend(c, &h, mask_input(c, 3, &h), 5);
+}
+
+/* A vector of one is a number. */
+static Node *parameter(OnnxCall *c, uint32_t i) {
+  if (!onnx_has(c, i)) return NULL;
+  Node *v = onnx_in(c, i);
+  return rank_of(v) == 1 && dim_is(v->type.shape[0], 1) ? build_view(&c->b, v, 0, NULL) : v;
+}
+
+void onnx_op_quantized_attention(OnnxCall *c) {
+  enum { NONE = 99 };
+  Build *b = &c->b;
+  OnnxHeads h = no_heads(c);
+  check_plain(c);
+  infer_rank(&b->in, onnx_type(c, 0), 3, 3);
+  Node *left = onnx_integers(c, onnx_in(c, 0), parameter(c, 6));
+  Node *right = onnx_integers(c, onnx_in(c, 1), parameter(c, 7));
+  Node *x = build_to(b, build_op2(b, OP_aten_matmul_default, left, right), DT_F32);
+  x = build_mul(b, x, build_mul(b, parameter(c, 3), parameter(c, 4)));
+  split_projection(c, build_add(b, x, onnx_in(c, 2)), &h);
+  add_past(c, &h, 8);
+  attend(c, &h, mask_input(c, 5, &h), NONE);
+}
+
+/* ---- MultiHeadAttention ---- */
+
+/* Part `i` of [batch, length, heads, parts, size], as heads. */
+static Node *packed_part(Build *b, Node *x, uint32_t i) {
+  return build_transpose(b, build_select(b, x, 3, build_const(b, i)), 1, 2);
+}
+
+/* Heads with their part of input 3, which begins at *at. */
+static Node *biased(OnnxCall *c, Node *x, Dim *at) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  const Dim *s = x->type.shape;
+  Dim end = dim_add(d, *at, dim_mul(d, s[1], s[3])), shape[] = {s[1], build_const(b, 1), s[3]};
+  if (!onnx_has(c, 3)) return x;
+  Node *part = build_slice(b, onnx_in(c, 3), 0, *at, end, 1);
+  *at = end;
+  return build_add(b, x, build_view(b, part, 3, shape));
+}
+
+/* Four axes are a cache of keys or values, which has its bias already. */
+static Node *cached_or_heads(OnnxCall *c, Node *x, int64_t heads, Dim *at) {
+  return rank_of(x) == 4 ? x : biased(c, onnx_heads_of(c, x, heads), at);
+}
+
+static void read_operands(OnnxCall *c, OnnxHeads *h) {
+  Build *b = &c->b;
+  Node *query = onnx_in(c, 0), *key = onnx_optional(c, 1);
+  int64_t heads = onnx_int(c, "num_heads", 0);
+  Dim at = build_const(b, 0);
+  bool all = rank_of(query) == 5, both = key && rank_of(key) == 5;
+  h->query = biased(c, all ? packed_part(b, query, 0) : onnx_heads_of(c, query, heads), &at);
+  if (all || both) {
+    Node *from = all ? query : key;
+    h->key = biased(c, packed_part(b, from, all), &at);
+    h->value = biased(c, packed_part(b, from, all + 1), &at);
+  } else {
+    h->key = cached_or_heads(c, onnx_in(c, 1), heads, &at);
+    h->value = cached_or_heads(c, onnx_in(c, 2), heads, &at);
+  }
+}
+
+static Node *with_past(OnnxCall *c, uint32_t input, uint32_t result, Node *x) {
+  if (onnx_has(c, input)) x = build_cat(&c->b, 2, (Node *[]){onnx_in(c, input), x}, 2);
+  if (onnx_wants(c, result)) onnx_set(c, result, x);
+  return x;
+}
+
+void onnx_op_multi_head_attention(OnnxCall *c) {
+  OnnxHeads h = no_heads(c);
+  if (onnx_wants(c, 3)) onnx_lack(c, "the result qk");
+  if (onnx_has(c, 8) || onnx_has(c, 9)) onnx_lack(c, "a cache that is shared");
+  read_operands(c, &h);
+  h.scale = onnx_heads_scale(c, h.query);
+  h.key = with_past(c, 6, 1, h.key);
+  h.value = with_past(c, 7, 2, h.value);
+  if (onnx_has(c, 6)) h.past = onnx_in(c, 6)->type.shape[2];
+  attend(c, &h, mask_input(c, 4, &h), 5);
+}
+
+/* ---- GroupQueryAttention ---- */
+
+typedef struct {
+  Node *past;   /* how many tokens of each batch were there, [batch], i64 */
+  Dim length;   /* of new tokens */
+  Dim capacity; /* of the caches that are results */
+} Cache;
+
+/* Queries, keys and values: three inputs, or columns of the first. */
+static void read_groups(OnnxCall *c, OnnxHeads *h) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  int64_t heads = onnx_int(c, "num_heads", 0), groups = onnx_int(c, "kv_num_heads", 0);
+  if (heads < 1 || groups < 1 || heads % groups)
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "kv_num_heads", "no divisor of num_heads");
+  Node *x = onnx_in(c, 0), *key = onnx_optional(c, 1), *value = onnx_optional(c, 2);
+  infer_rank(&b->in, &x->type, 3, 3);
+  if (!key) {
+    Dim whole = x->type.shape[2];
+    Dim size = dim_floordiv(d, whole, build_const(b, heads + 2 * groups));
+    Dim first = dim_mul(d, size, build_const(b, heads));
+    Dim second = dim_mul(d, size, build_const(b, heads + groups));
+    key = build_slice(b, x, 2, first, second, 1);
+    value = build_slice(b, x, 2, second, whole, 1);
+    x = build_slice(b, x, 2, build_const(b, 0), first, 1);
+  } else if (!value) {
+    onnx_lack(c, "keys without values");
+  }
+  h->query = onnx_heads_of(c, x, heads);
+  h->key = onnx_heads_of(c, key, groups);
+  h->value = onnx_heads_of(c, value, groups);
+}
+
+/* Each token's position, [batch, length]. */
+static Node *token_positions(OnnxCall *c, const Cache *k) {
+  Build *b = &c->b;
+  return build_add(b, build_unsqueeze(b, k->past, 1), build_arange(b, k->length));
+}
+
+static void rotate_groups(OnnxCall *c, OnnxHeads *h, const Cache *k) {
+  Build *b = &c->b;
+  if (!onnx_flag(c, "do_rotary", false)) return;
+  Node *at = onnx_has(c, 9) ? onnx_in(c, 9) : token_positions(c, k);
+  OnnxRotation r = {onnx_angles(b, onnx_in(c, 7), at), onnx_angles(b, onnx_in(c, 8), at), NULL,
+                    onnx_flag(c, "rotary_interleaved", false)};
+  r.size = dim_mul(onnx_dims(c), onnx_in(c, 7)->type.shape[1], build_const(b, 2));
+  h->query = onnx_rotate(c, h->query, &r);
+  h->key = onnx_rotate(c, h->key, &r);
+}
+
+/* The cache with the new tokens after each batch's past, and zeros after these: each place takes a
+ * row of both. */
+static Node *updated_cache(OnnxCall *c, uint32_t input, uint32_t result, Node *x, const Cache *k) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Dim zero = build_const(b, 0), before = zero, all = k->capacity;
+  const Dim *s = x->type.shape;
+  Node *both = x, *place = build_arange(b, all);
+  if (onnx_has(c, input)) {
+    Node *past = onnx_in(c, input);
+    infer_rank(&b->in, &past->type, 4, 4);
+    before = past->type.shape[2];
+    both = build_cat(b, 2, (Node *[]){past, x}, 2);
+  }
+  Node *from = build_sub(b, place, build_unsqueeze(b, k->past, 1)); /* number among the new ones */
+  Node *is_new = build_and(b, build_with(b, OP_aten_ge_Scalar, from, build_int(b, 0)),
+                           build_with(b, OP_aten_lt_Scalar, from, arg_dim(k->length)));
+  Node *moved = build_with(b, OP_aten_add_Tensor, from, arg_dim(before));
+  Arg last = arg_dim(dim_max(d, zero, dim_sub(d, before, build_const(b, 1))));
+  Node *kept = build(b, OP_aten_clamp_default, ARGS(arg_node(place), arg_none(), last));
+  Node *index = build_where(b, is_new, arg_node(moved), arg_node(kept));
+  Dim shape[] = {s[0], s[1], all, s[3]};
+  index = build_expand(b, build_unsqueeze(b, build_unsqueeze(b, index, 1), 3), 4, shape);
+  Node *y =
+      build(b, OP_aten_gather_default, ARGS(arg_node(both), build_int(b, 2), arg_node(index)));
+  Node *over = build_with(b, OP_aten_ge_Scalar, from, arg_dim(k->length));
+  over = build_unsqueeze(b, build_unsqueeze(b, over, 1), 3);
+  y = build_where(b, over, arg_float(0), arg_node(y));
+  if (onnx_wants(c, result)) onnx_set(c, result, y);
+  return y;
+}
+
+/* A query sees keys up to its own, and the last ones of these where there is a window. */
+static Node *seen_keys(OnnxCall *c, const Cache *k) {
+  Build *b = &c->b;
+  int64_t window = onnx_int(c, "local_window_size", -1);
+  Node *at = build_unsqueeze(b, build_unsqueeze(b, token_positions(c, k), 1), 3);
+  Node *behind = build_sub(b, build_arange(b, k->capacity), at);
+  Node *keep = build_with(b, OP_aten_le_Scalar, behind, build_int(b, 0));
+  if (window < 1) return keep;
+  return build_and(b, keep, build_with(b, OP_aten_gt_Scalar, behind, build_int(b, -window)));
+}
+
+static Cache cache_of(OnnxCall *c, const OnnxHeads *h) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Dim total = onnx_need_dim(c, 6);
+  Cache k = {.length = h->query->type.shape[2], .capacity = total};
+  Node *lengths = build_to(b, onnx_in(c, 5), DT_I64);
+  lengths = build_flat(b, lengths);
+  if (onnx_has(c, 3)) k.capacity = dim_max(d, onnx_in(c, 3)->type.shape[2], total);
+  Dim before = dim_sub(d, build_const(b, 1), k.length);
+  Node *past = build_with(b, OP_aten_add_Tensor, lengths, arg_dim(before));
+  k.past = build_with(b, OP_aten_clamp_min_default, past, build_int(b, 0)); /* a padded prompt's */
+  return k;
+}
+
+static void check_groups(OnnxCall *c) {
+  static const char *const names[] = {"k_quant_type", "v_quant_type"};
+  enum { SCALES = 12, QUERY_LENGTHS = 16 };
+  for (uint32_t i = SCALES; i <= QUERY_LENGTHS; i++)
+    if (onnx_has(c, i)) onnx_lack(c, "the input %u", i);
+  for (int i = 0; i < 2; i++)
+    if (strcmp(onnx_string(c, names[i], "NONE"), "NONE") != 0) onnx_lack(c, "%s", names[i]);
+  if (onnx_flag(c, "sliding_window_cache", false)) onnx_lack(c, "sliding_window_cache");
+  if (!onnx_flag(c, "causal", true)) onnx_lack(c, "causal 0");
+  if (onnx_int(c, "qk_output", 0) || onnx_wants(c, 3)) onnx_lack(c, "the result output_qk");
+  onnx_ignore(c, "kv_cache_bit_width");
+  onnx_ignore(c, "qk_norm_epsilon");
+}
+
+/* Each head has a score of its own that no key has; smooth_softmax is that score 0. */
+static Node *head_sink(OnnxCall *c, const OnnxHeads *h) {
+  if (onnx_has(c, 11)) return onnx_in(c, 11);
+  if (onnx_int(c, "smooth_softmax", 0) <= 0) return NULL;
+  return build_full(&c->b, 1, &h->query->type.shape[1], arg_float(0), h->query->type.dtype);
+}
+
+void onnx_op_group_query_attention(OnnxCall *c) {
+  Build *b = &c->b;
+  OnnxHeads h = no_heads(c);
+  check_groups(c);
+  read_groups(c, &h);
+  Cache k = cache_of(c, &h);
+  rotate_groups(c, &h, &k);
+  h.scale = onnx_heads_scale(c, h.query);
+  h.cap = onnx_float(c, "softcap", 0);
+  h.sink = head_sink(c, &h);
+  h.key = updated_cache(c, 3, 1, h.key, &k);
+  h.value = updated_cache(c, 4, 2, h.value, &k);
+  h.keep = seen_keys(c, &k);
+  if (onnx_has(c, 10)) {
+    h.bias = onnx_in(c, 10);
+    infer_rank(&b->in, &h.bias->type, 4, 4);
+    Dim pad[] = {build_const(b, 0), dim_sub(onnx_dims(c), k.capacity, h.bias->type.shape[3])};
+    if (!dim_is(pad[1], 0))
+      h.bias = build(b, OP_aten_constant_pad_nd_default,
+                     ARGS(arg_node(h.bias), arg_dims(b->in.g, 2, pad), arg_float(0)));
+  }
+  onnx_set(c, 0, onnx_join_heads(b, onnx_attend(c, &h)));
+}
+
+/* ---- RotaryEmbedding ---- */
+
+/* A single position is that of the first token. */
+static Node *row_positions(OnnxCall *c, const Node *x) {
+  Build *b = &c->b;
+  Node *at = onnx_in(c, 1);
+  if (rank_of(at) == 2) return at;
+  infer_rank(&b->in, &at->type, 1, 1);
+  Dim shape[] = {x->type.shape[0], x->type.shape[2]};
+  at = build_add(b, build_to(b, at, DT_I64), build_arange(b, shape[1]));
+  return build_expand(b, at, 2, shape);
+}
+
+void onnx_op_rotary_positions(OnnxCall *c) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Node *x = onnx_in(c, 0), *table = onnx_in(c, 2);
+  bool flat = rank_of(x) == 3;
+  if (onnx_flag(c, "is_packed_batching", false)) onnx_lack(c, "is_packed_batching");
+  infer_rank(&b->in, &table->type, 2, 2);
+  Dim size = dim_mul(d, table->type.shape[1], build_const(b, 2));
+  int64_t heads = onnx_int(c, "num_heads", 0);
+  onnx_ignore(c, "rotary_embedding_dim"); /* twice the table's columns */
+  onnx_ignore(c, "scale");
+  if (flat && heads < 1) {
+    Dim count = dim_floordiv(d, x->type.shape[2], size);
+    if (!dim_is_int(count)) onnx_lack(c, "heads of an open number");
+    heads = count->value;
+  }
+  if (flat) x = onnx_heads_of(c, x, heads);
+  infer_rank(&b->in, &x->type, 4, 4);
+  Node *at = row_positions(c, x);
+  OnnxRotation r = {onnx_angles(b, table, at), onnx_angles(b, onnx_in(c, 3), at), size,
+                    onnx_flag(c, "interleaved", false)};
+  Node *y = onnx_rotate(c, x, &r);
+  onnx_set(c, 0, flat ? onnx_join_heads(b, y) : y);
+}

@@ -1,0 +1,64 @@
+/* What rules of several files are made of. */
+#ifndef NEREID_IMPORT_ONNX_OPS_ONNX_SHARED_H
+#define NEREID_IMPORT_ONNX_OPS_ONNX_SHARED_H
+
+#include "import/onnx/onnx_op.h"
+
+/* ---- attention (onnx_attention.c) ---- */
+
+typedef struct {
+  Node *query, *key, *value; /* [batch, heads, length, size]; key and value with the past */
+  Node *keep;                /* which keys a query sees; NULL: all */
+  Node *bias;                /* what is added to the products; NULL: nothing */
+  Node *valid;               /* how many keys of each batch count; NULL: all */
+  Node *sink;                /* of each head a score without a value; NULL: none */
+  Dim past;                  /* keys that were there before */
+  double scale, cap;         /* cap 0: products have no limit */
+  int64_t products;          /* result 3: scores, capped, with mask, probabilities; -1: none */
+} OnnxHeads;
+
+/* [batch, length, heads * size] as [batch, heads, length, size] */
+Node *onnx_heads_of(OnnxCall *c, Node *x, int64_t heads);
+Node *onnx_join_heads(Build *b, Node *x);
+/* Attribute `scale`, or what heads of that size have. */
+double onnx_heads_scale(OnnxCall *c, const Node *query);
+Node *onnx_attend(OnnxCall *c, const OnnxHeads *h);
+
+typedef struct {
+  Node *cosine, *sine; /* as they broadcast to half the elements of a head */
+  Dim size;            /* of a head, how many elements are rotated */
+  bool interleaved;
+} OnnxRotation;
+
+/* x, [batch, heads, length, size], with the first elements rotated by pairs. */
+Node *onnx_rotate(OnnxCall *c, Node *x, const OnnxRotation *r);
+/* The rows of a table for these positions, [batch, length]: [batch, 1, length, ...]. */
+Node *onnx_angles(Build *b, Node *table, Node *positions);
+
+/* ---- windows (onnx_conv.c, onnx_pool.c) ---- */
+
+/* Of the node's attributes. */
+Node *onnx_convolution(OnnxCall *c, Node *x, Node *weight, Node *bias);
+Node *onnx_max_pool(OnnxCall *c, Node *x);
+Node *onnx_average_pool(OnnxCall *c, Node *x);
+
+/* ---- products (onnx_matmul.c) ---- */
+
+/* What Gemm gives for its three inputs. */
+Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z);
+
+/* ---- quantized tensors (onnx_quantize.c) ---- */
+
+/* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t. */
+Node *onnx_quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t);
+/* Sums of products of integers, which are exact. */
+Node *onnx_integer_convolution(OnnxCall *c, Node *x, Node *weight);
+/* x as i32 without its zero point, which may be NULL. */
+Node *onnx_integers(OnnxCall *c, Node *x, Node *zero);
+/* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix of onnx_integers
+ * whose elements, or columns, are `scale` times as much. */
+Node *onnx_quantized_product(OnnxCall *c, Node *x, Node *operand, Node *scale);
+/* One parameter, or one for each index along an axis of x, as it broadcasts; NULL stays. */
+Node *onnx_along_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x);
+
+#endif

@@ -1,0 +1,207 @@
+"""Operators of com.microsoft, which ONNX Runtime's optimizers and exporters for it write.
+
+Expected values are ONNX Runtime's, of contrib.txt, which `onnx_ops.py --record` writes.
+"""
+import pathlib
+
+import numpy as np
+
+F, U1, I1 = np.float32, np.uint8, np.int8
+VALUES = pathlib.Path(__file__).with_suffix(".txt")
+MS = "com.microsoft "
+
+
+def normal(seed, *shape):
+    return np.random.default_rng(seed).normal(size=shape).astype(F)
+
+
+def bytes_of(seed, *shape, low=0, high=256, dtype=U1):
+    return np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
+
+
+def number(value, dtype=F):
+    return np.array(value, dtype)
+
+
+X, SKIP = normal(1, 2, 3, 8), normal(2, 2, 3, 8)
+ROW, ROW2, ROW3 = normal(3, 8), normal(4, 8), normal(5, 8)
+IDS, SEGMENTS = bytes_of(6, 2, 3, high=9, dtype=np.int32), bytes_of(7, 2, 3, high=2, dtype=np.int32)
+TABLES = [normal(8, 9, 8), normal(9, 5, 8), normal(10, 2, 8)]
+MASK = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
+IMAGE, KERNEL, SHIFT = normal(11, 1, 2, 4, 5), normal(12, 3, 2, 3, 3), normal(13, 3)
+EMBED = [IDS, SEGMENTS, *TABLES, ROW, ROW2]
+
+# 3 tokens of 8 elements, 2 heads
+WEIGHT, BIAS = normal(14, 8, 24), normal(15, 24)
+PAST = normal(16, 2, 2, 2, 4, 4)
+LONG = np.array([[1, 1, 1, 0, 1, 1, 0], [0, 1, 1, 1, 1, 1, 1]], np.int32)
+SCORES = normal(17, 2, 2, 3, 3)
+HEADS = dict(num_heads=2)
+PAIR = [X, normal(18, 2, 5, 8), normal(19, 2, 5, 6)]
+CACHE = [normal(20, 2, 2, 4, 4), normal(21, 2, 2, 4, 4)]
+
+# 4 heads of 16 elements, 2 groups; 6 places, of which 3 and 5 have tokens before
+GROUPS = dict(num_heads=4, kv_num_heads=2)
+QUERY, KEY, VALUE = normal(22, 2, 1, 64), normal(23, 2, 1, 32), normal(24, 2, 1, 32)
+PLACES = [normal(25, 2, 2, 6, 16), normal(26, 2, 2, 6, 16)]
+COS, SIN = np.cos(normal(27, 16, 2)), np.sin(normal(27, 16, 2))
+COSINES = [np.cos(normal(80, 8, 8)), np.sin(normal(80, 8, 8))]
+ENDS, TOTAL = np.array([3, 5], np.int32), number(6, np.int32)
+PROMPT = [normal(28, 2, 3, 64), normal(29, 2, 3, 32), normal(30, 2, 3, 32)]
+PACKED = normal(31, 2, 1, 128)
+WHOLE = [None, None, np.array([2, 2], np.int32), number(3, np.int32)]
+
+A8, B8 = bytes_of(32, 3, 4), bytes_of(33, 3, 4)
+S8 = bytes_of(34, 3, 4, low=-128, high=128, dtype=I1)
+PLANES = bytes_of(35, 1, 2, 4, 4)
+NHWC = bytes_of(36, 1, 4, 4, 2)
+W8, WS = bytes_of(37, 4, 5, low=-128, high=128, dtype=I1), np.abs(normal(38, 5)) / 50
+MATRIX = normal(39, 3, 4)
+
+
+def scaled(x, scale, zero):
+    return [x, number(scale), number(zero, x.dtype)]
+
+
+def nbits(bits, zeros=None, size=16):
+    """N 3, K 40: three blocks, of which the last is not full."""
+    ins = [normal(40, 2, 40), bytes_of(41 + bits, 3, -(-40 // size), size * bits // 8),
+           np.abs(normal(42, 3, -(-40 // size))) / 9]
+    if zeros == "packed":
+        ins.append(bytes_of(43, 3, -(-(-(-40 // size)) * bits // 8)))
+    if zeros == "floats":
+        ins.append(normal(44, 3, -(-40 // size)))
+    return ins, dict(N=3, K=40, bits=bits, block_size=size)
+
+
+# (operator, opset, inputs, attributes, number of results)
+CALLS = [
+    (MS + "SkipLayerNormalization", 17, [X, SKIP, ROW, ROW2, ROW3], dict(epsilon=1e-5), 1),
+    (MS + "SkipLayerNormalization", 17, [X, SKIP[0], ROW], {}, 1),
+    (MS + "SkipSimplifiedLayerNormalization", 17, [X, SKIP, ROW, ROW3], dict(epsilon=1e-6), 1),
+    ("SimplifiedLayerNormalization", 17, [X, ROW], dict(epsilon=1e-6), 1),
+    (MS + "EmbedLayerNormalization", 17, [*EMBED, MASK], dict(epsilon=1e-6), 2),
+    (MS + "EmbedLayerNormalization", 17,
+     [IDS, None, *TABLES[:2], None, ROW, ROW2, None, SEGMENTS + 2], {}, 2),
+    (MS + "BiasGelu", 17, [X, ROW], {}, 1),
+    (MS + "FastGelu", 17, [X, ROW], {}, 1),
+    (MS + "FastGelu", 17, [X], {}, 1),
+    (MS + "QuickGelu", 17, [X], dict(alpha=1.3), 1),
+    (MS + "FusedMatMul", 17, [X, normal(45, 2, 5, 3)], dict(transA=1, transB=1, alpha=0.5), 1),
+    (MS + "FusedMatMul", 17, [normal(46, 3, 2, 4), normal(47, 2, 4, 5)], dict(transBatchA=1), 1),
+    (MS + "FusedGemm", 17, [MATRIX, normal(48, 5, 4), normal(49, 5)],
+     dict(transB=1, alpha=0.5, beta=2.0, activation="LeakyRelu", activation_alpha=0.2), 1),
+    (MS + "FusedConv", 17, [IMAGE, KERNEL, SHIFT],
+     dict(pads=[1, 1, 1, 1], activation="Clip", activation_params=[-0.5, 2.0]), 1),
+    (MS + "FusedConv", 17, [IMAGE, KERNEL, SHIFT, normal(50, 1, 3, 2, 3)],
+     dict(activation="HardSigmoid", activation_params=[0.3, 0.4]), 1),
+    (MS + "Attention", 17, [X, WEIGHT, BIAS, MASK], HEADS, 1),
+    (MS + "Attention", 17, [X, WEIGHT, BIAS, np.array([2, 3], np.int32)], HEADS, 1),
+    (MS + "Attention", 17, [X, WEIGHT, BIAS, np.array([2, 3, 0, 1], np.int32)], HEADS, 1),
+    (MS + "Attention", 17, [X, WEIGHT, BIAS, LONG, PAST], dict(num_heads=2, unidirectional=1), 2),
+    (MS + "Attention", 17, [X, normal(51, 8, 20), normal(52, 20), None, None, SCORES],
+     dict(num_heads=2, qkv_hidden_sizes=[8, 8, 4], scale=0.3), 1),
+    (MS + "MultiHeadAttention", 17, PAIR, HEADS, 1),
+    (MS + "MultiHeadAttention", 17,
+     [*PAIR, normal(53, 22), LONG[:, :5], normal(54, 2, 2, 3, 5)],
+     dict(num_heads=2, mask_filter_value=-50.0), 1),
+    (MS + "MultiHeadAttention", 17, [X, CACHE[0], CACHE[1], None, np.array([3, 2], np.int32)],
+     HEADS, 1),
+    (MS + "MultiHeadAttention", 17, [X, SKIP, SKIP + X, None, None, None, *CACHE],
+     dict(num_heads=2, unidirectional=1), 3),
+    (MS + "GroupQueryAttention", 17, [*PROMPT, *WHOLE], GROUPS, 3),
+    (MS + "GroupQueryAttention", 17, [QUERY, KEY, VALUE, *PLACES, ENDS, TOTAL], GROUPS, 3),
+    (MS + "GroupQueryAttention", 17, [PACKED, None, None, *PLACES, ENDS, TOTAL, *COSINES],
+     dict(GROUPS, do_rotary=1, local_window_size=2), 3),
+    (MS + "GroupQueryAttention", 17, [*PROMPT, *WHOLE, *COSINES],
+     dict(GROUPS, do_rotary=1, rotary_interleaved=1, softcap=0.7, local_window_size=2), 3),
+    (MS + "GroupQueryAttention", 17,
+     [QUERY, KEY, VALUE, *PLACES, ENDS, TOTAL, None, None, None, normal(57, 1, 4, 1, 6),
+      normal(58, 4)], dict(GROUPS, scale=0.4), 3),
+    (MS + "GroupQueryAttention", 17,
+     [QUERY, KEY, VALUE, PLACES[0][:, :, :5], PLACES[1][:, :, :5], np.array([5, 5], np.int32),
+      TOTAL], dict(GROUPS, smooth_softmax=1), 3),
+    (MS + "RotaryEmbedding", 17, [normal(59, 2, 3, 8), np.array([[0, 1, 2], [4, 5, 6]]), COS, SIN],
+     {}, 1),
+    (MS + "RotaryEmbedding", 17, [normal(60, 2, 2, 3, 4), np.array([3]), COS, SIN],
+     dict(interleaved=1), 1),
+    (MS + "RotaryEmbedding", 17, [normal(61, 1, 3, 12), np.array([[2, 0, 1]]), COS, SIN],
+     dict(num_heads=2, rotary_embedding_dim=4), 1),
+    *[(MS + "MatMulNBits", 17, *nbits(*args), 1)
+      for args in ((4,), (8,), (2,), (4, "packed"), (8, "packed"), (4, "floats"), (4, None, 32))],
+    (MS + "QAttention", 17,
+     [bytes_of(62, 2, 3, 8), bytes_of(63, 8, 24, low=-128, high=128, dtype=I1), BIAS,
+      number(0.02), number(0.01), np.array([2, 3], np.int32), number(120, U1), number(3, I1)],
+     HEADS, 1),
+    (MS + "QLinearAdd", 17, [*scaled(A8, 0.03, 100), *scaled(B8, 0.05, 7), number(0.06),
+                             number(90, U1)], {}, 1),
+    (MS + "QLinearMul", 17, [*scaled(S8, 0.03, -4), *scaled(S8[::-1], 0.05, 7), number(0.11),
+                             number(1, I1)], {}, 1),
+    (MS + "QLinearSigmoid", 17, [*scaled(A8, 0.03, 100), number(0.004), number(3, U1)], {}, 1),
+    (MS + "QLinearLeakyRelu", 17, [*scaled(S8, 0.03, 5), number(0.026), number(-40, I1)],
+     dict(alpha=0.2), 1),
+    (MS + "QLinearSoftmax", 17, [*scaled(A8, 0.013, 100), number(0.0039), number(0, U1)],
+     dict(axis=-1, opset=13), 1),
+    (MS + "QLinearWhere", 17, [A8 > 99, *scaled(A8, 0.03, 100), *scaled(B8, 0.05, 7),
+                               number(0.06), number(90, U1)], {}, 1),
+    (MS + "QLinearConcat", 17, [number(0.07), number(80, U1), *scaled(A8, 0.03, 100),
+                                *scaled(B8, 0.05, 7)], dict(axis=1), 1),
+    (MS + "QLinearAveragePool", 17, [*scaled(PLANES, 0.0313, 100), number(0.02), number(90, U1)],
+     dict(kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]), 1),
+    (MS + "QLinearGlobalAveragePool", 17, [*scaled(NHWC, 0.03, 100), number(0.01), number(90, U1)],
+     dict(channels_last=1), 1),
+    (MS + "NhwcMaxPool", 17, [NHWC], dict(kernel_shape=[2, 2], strides=[2, 2]), 1),
+    (MS + "DynamicQuantizeMatMul", 17, [MATRIX, W8, WS, None, normal(64, 5)], {}, 1),
+    (MS + "DynamicQuantizeMatMul", 17, [MATRIX, bytes_of(65, 4, 5), number(0.02), number(9, U1)],
+     {}, 1),
+    (MS + "MatMulIntegerToFloat", 17, [A8, W8, number(0.02), WS, number(99, U1), None,
+                                       normal(66, 5)], {}, 1),
+    (MS + "QGemm", 17, [A8, number(0.02), number(99, U1), W8.T.copy(), WS, bytes_of(
+        67, 5, low=-9, high=9, dtype=I1), bytes_of(68, 5, high=999, dtype=np.int32), number(0.9),
+        number(120, U1)], dict(transB=1), 1),
+    (MS + "QGemm", 17, [A8, number(0.02), number(99, U1), bytes_of(69, 4, 5), number(0.01),
+                        number(128, U1)], dict(alpha=2.0), 1),
+    (MS + "GatherBlockQuantized", 21, [bytes_of(70, 6, 16), np.array([[3, 0], [5, -1]]),
+                                       np.abs(normal(71, 6, 2))], dict(block_size=16, bits=4), 1),
+    (MS + "GatherBlockQuantized", 21,
+     [bytes_of(72, 6, 32), np.array([4, 1]), np.abs(normal(73, 6, 2)), bytes_of(74, 6, 2)],
+     dict(block_size=16, bits=8, quantize_axis=1), 1),
+    (MS + "CausalConvWithState", 17, [normal(75, 2, 3, 5), normal(76, 3, 1, 3), normal(77, 3),
+                                      normal(78, 2, 3, 2)], dict(activation="silu"), 2),
+    (MS + "Trilu", 17, [normal(79, 3, 4), number(1, np.int64)], dict(upper=0), 1),
+    (MS + "QuantizeLinear", 17, [MATRIX, number(0.02), number(300, np.uint16)], {}, 1),
+    (MS + "DequantizeLinear", 17, [A8, number(0.02), number(99, U1)], {}, 1),
+]
+
+
+def recorded():
+    """The results of each call, of contrib.txt: a line each, "dtype shape | values"."""
+    lines = iter(VALUES.read_text().splitlines())
+    cases = []
+    for name, opset, inputs, attributes, count in CALLS:
+        wanted = []
+        for _ in range(count):
+            kind, values = next(lines).split("|")
+            dtype, *shape = kind.split()
+            wanted.append(np.array(values.split(), float).astype(dtype).reshape(*map(int, shape)))
+        cases.append((name, opset, inputs, attributes, tuple(wanted)))
+    return cases
+
+
+def record(model):
+    """Writes contrib.txt: `model` is onnx_ops.model."""
+    import onnxruntime
+    lines = []
+    for name, opset, inputs, attributes, count in CALLS:
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        session = onnxruntime.InferenceSession(model(name, opset, inputs, attributes, count),
+                                               options, providers=["CPUExecutionProvider"])
+        given = {f"x{i}": x for i, x in enumerate(inputs) if x is not None}
+        for y in session.run(None, given):
+            values = " ".join(f"{v:.7g}" for v in y.flat)
+            lines.append(f"{y.dtype} {' '.join(map(str, y.shape))}| {values}\n")
+    VALUES.write_text("".join(lines))
+
+
+CASES = []  # recorded(), when they are run
