@@ -151,33 +151,110 @@ const Helper c_helpers_memory[] = {
      "INLINE void vstore_first_$t(char *p, int n, $V v) {\n"
      "  if (n > 0) vstore_some_$t(p, n, v);\n"
      "}\n"},
+    {"LANE_SETS", NULL,
+     "/* Sets of lanes; loads and stores of elements of so many bits, if there are any. */\n"
+     "#define LANE_SETS 1\n"
+     "typedef char SET_BYTES VECTOR(char);\n"
+     "typedef long long SET_LONGS VECTOR(long long);\n"
+     "#if defined(__clang__)\n"
+     "#elif LANES == 16 && defined(__AVX512VL__) && defined(__AVX512BW__)\n"
+     "#define FIRST_SET(n) (uint16_t)((1u << (n)) - 1)\n"
+     "#define MASK_SET(m) (uint16_t)__builtin_ia32_ptestmd512(m, m, -1)\n"
+     "#define LOAD_8(p, v, s) __builtin_ia32_loaddquqi128_mask(p, (SET_BYTES)v, s)\n"
+     "#define STORE_8(p, v, s) __builtin_ia32_storedquqi128_mask(p, (SET_BYTES)v, s)\n"
+     "#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi256_mask((const short *)p, (vi16)v, s)\n"
+     "#define STORE_16(p, v, s) __builtin_ia32_storedquhi256_mask((short *)p, (vi16)v, s)\n"
+     "#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi512_mask((const int *)p, (vi32)v, s)\n"
+     "#define STORE_32(p, v, s) __builtin_ia32_storedqusi512_mask((int *)p, (vi32)v, s)\n"
+     "#elif LANES == 8 && defined(__AVX512VL__) && defined(__AVX512BW__)\n"
+     "#define FIRST_SET(n) (uint8_t)((1u << (n)) - 1)\n"
+     "#define MASK_SET(m) (uint8_t)__builtin_ia32_ptestmd256(m, m, -1)\n"
+     "#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi128_mask((const short *)p, (vi16)v, s)\n"
+     "#define STORE_16(p, v, s) __builtin_ia32_storedquhi128_mask((short *)p, (vi16)v, s)\n"
+     "#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi256_mask((const int *)p, (vi32)v, s)\n"
+     "#define STORE_32(p, v, s) __builtin_ia32_storedqusi256_mask((int *)p, (vi32)v, s)\n"
+     "#define LOAD_64(p, v, s) \\\n"
+     "  __builtin_ia32_loaddqudi512_mask((const long long *)p, (SET_LONGS)v, s)\n"
+     "#define STORE_64(p, v, s) \\\n"
+     "  __builtin_ia32_storedqudi512_mask((long long *)p, (SET_LONGS)v, s)\n"
+     "#elif LANES == 8 && defined(__AVX2__)\n"
+     "#define FIRST_SET(n) vfirst(n)\n"
+     "#define MASK_SET(m) m\n"
+     "#define LOAD_32(p, v, s) \\\n"
+     "  vselect_i32(s, __builtin_ia32_maskloadd256((const vi32 *)p, s), (vi32)v)\n"
+     "#define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)\n"
+     "#endif\n"},
     {"vload_some_$t", PLAIN,
+     "#if LANE_SETS && defined(LOAD_$b)\n"
+     "INLINE $V vload_some_$t(const char *p, int n, $V v) {\n"
+     "  return ($V)LOAD_$b(p, v, FIRST_SET(n));\n"
+     "}\n"
+     "#else\n"
      "RARE $V vload_some_$t(const char *p, int n, $V v) {\n"
      "  $T x[LANES];\n"
      "  memcpy(x, &v, sizeof v);\n"
      "  for (int i = 0; i < n; i++) x[i] = load_$t(p + i * sizeof *x);\n"
      "  memcpy(&v, x, sizeof v);\n"
      "  return v;\n"
-     "}\n"},
-    {"vload_some_$t", NARROW " i1",
+     "}\n"
+     "#endif\n"},
+    {"vload_some_$t", NARROW,
+     "#if LANE_SETS && defined(LOAD_$b)\n"
+     "INLINE $V vload_some_$t(const char *p, int n, $V v) {\n"
+     "  return vselect_f32(vfirst(n), vdecode_$t(vload_some_$u(p, n, (v$u){0})), v);\n"
+     "}\n"
+     "#else\n"
+     "RARE $V vload_some_$t(const char *p, int n, $V v) {\n"
+     "  for (int i = 0; i < n; i++) v[i] = load_$t(p + i * sizeof($S));\n"
+     "  return v;\n"
+     "}\n"
+     "#endif\n"},
+    {"vload_some_$t", "i1",
      "RARE $V vload_some_$t(const char *p, int n, $V v) {\n"
      "  for (int i = 0; i < n; i++) v[i] = VALUE_$t(load_$t(p + i * sizeof($S)));\n"
      "  return v;\n"
      "}\n"},
     {"VALUE_$t", "i1", "#define VALUE_$t(x) -(int32_t)(x)\n"},
     {"VALUE_$t", PLAIN " " NARROW, "#define VALUE_$t(x) (x)\n"},
-    {"vstore_some_$t", PLAIN " " NARROW " i1",
+    {"vstore_some_$t", PLAIN,
+     "#if LANE_SETS && defined(STORE_$b)\n"
+     "INLINE void vstore_some_$t(char *p, int n, $V v) { STORE_$b(p, v, FIRST_SET(n)); }\n"
+     "#else\n"
+     "RARE void vstore_some_$t(char *p, int n, $V v) {\n"
+     "  for (int i = 0; i < n; i++) store_$t(p + i * sizeof($S), v[i]);\n"
+     "}\n"
+     "#endif\n"},
+    {"vstore_some_$t", NARROW " i1",
      "RARE void vstore_some_$t(char *p, int n, $V v) {\n"
      "  for (int i = 0; i < n; i++) store_$t(p + i * sizeof($S), v[i]);\n"
      "}\n"},
 
     /* ---- neighbours, in the lanes of a mask ---- */
-    {"vload_mask_$t", PLAIN " " NARROW " i1",
+    {"vload_mask_$t", PLAIN,
+     "#if LANE_SETS && defined(LOAD_$b)\n"
+     "INLINE $V vload_mask_$t(const char *p, vi32 m, $V v) {\n"
+     "  return ($V)LOAD_$b(p, v, MASK_SET(m));\n"
+     "}\n"
+     "#else\n"
+     "RARE $V vload_mask_$t(const char *p, vi32 m, $V v) {\n"
+     "  EACH_LANE(i) if (m[i]) v[i] = load_$t(p + i * sizeof($S));\n"
+     "  return v;\n"
+     "}\n"
+     "#endif\n"},
+    {"vload_mask_$t", NARROW " i1",
      "RARE $V vload_mask_$t(const char *p, vi32 m, $V v) {\n"
      "  EACH_LANE(i) if (m[i]) v[i] = VALUE_$t(load_$t(p + i * sizeof($S)));\n"
      "  return v;\n"
      "}\n"},
-    {"vstore_mask_$t", PLAIN " " NARROW " i1",
+    {"vstore_mask_$t", PLAIN,
+     "#if LANE_SETS && defined(STORE_$b)\n"
+     "INLINE void vstore_mask_$t(char *p, vi32 m, $V v) { STORE_$b(p, v, MASK_SET(m)); }\n"
+     "#else\n"
+     "RARE void vstore_mask_$t(char *p, vi32 m, $V v) {\n"
+     "  EACH_LANE(i) if (m[i]) store_$t(p + i * sizeof($S), v[i]);\n"
+     "}\n"
+     "#endif\n"},
+    {"vstore_mask_$t", NARROW " i1",
      "RARE void vstore_mask_$t(char *p, vi32 m, $V v) {\n"
      "  EACH_LANE(i) if (m[i]) store_$t(p + i * sizeof($S), v[i]);\n"
      "}\n"},

@@ -71,6 +71,61 @@ INLINE vf32 vload_f32(const char *p) {
   return v;
 }
 #endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_vselect_i32
+#define NEREID_vselect_i32
+INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
+  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_LANE_SETS
+#define NEREID_LANE_SETS
+/* Sets of lanes; loads and stores of elements of so many bits, if there are any. */
+#define LANE_SETS 1
+typedef char SET_BYTES VECTOR(char);
+typedef long long SET_LONGS VECTOR(long long);
+#if defined(__clang__)
+#elif LANES == 16 && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define FIRST_SET(n) (uint16_t)((1u << (n)) - 1)
+#define MASK_SET(m) (uint16_t)__builtin_ia32_ptestmd512(m, m, -1)
+#define LOAD_8(p, v, s) __builtin_ia32_loaddquqi128_mask(p, (SET_BYTES)v, s)
+#define STORE_8(p, v, s) __builtin_ia32_storedquqi128_mask(p, (SET_BYTES)v, s)
+#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi256_mask((const short *)p, (vi16)v, s)
+#define STORE_16(p, v, s) __builtin_ia32_storedquhi256_mask((short *)p, (vi16)v, s)
+#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi512_mask((const int *)p, (vi32)v, s)
+#define STORE_32(p, v, s) __builtin_ia32_storedqusi512_mask((int *)p, (vi32)v, s)
+#elif LANES == 8 && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define FIRST_SET(n) (uint8_t)((1u << (n)) - 1)
+#define MASK_SET(m) (uint8_t)__builtin_ia32_ptestmd256(m, m, -1)
+#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi128_mask((const short *)p, (vi16)v, s)
+#define STORE_16(p, v, s) __builtin_ia32_storedquhi128_mask((short *)p, (vi16)v, s)
+#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi256_mask((const int *)p, (vi32)v, s)
+#define STORE_32(p, v, s) __builtin_ia32_storedqusi256_mask((int *)p, (vi32)v, s)
+#define LOAD_64(p, v, s) \
+  __builtin_ia32_loaddqudi512_mask((const long long *)p, (SET_LONGS)v, s)
+#define STORE_64(p, v, s) \
+  __builtin_ia32_storedqudi512_mask((long long *)p, (SET_LONGS)v, s)
+#elif LANES == 8 && defined(__AVX2__)
+#define FIRST_SET(n) vfirst(n)
+#define MASK_SET(m) m
+#define LOAD_32(p, v, s) \
+  vselect_i32(s, __builtin_ia32_maskloadd256((const vi32 *)p, s), (vi32)v)
+#define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
+#endif
+#endif
 #ifndef NEREID_load_f32
 #define NEREID_load_f32
 INLINE float load_f32(const char *p) {
@@ -81,6 +136,11 @@ INLINE float load_f32(const char *p) {
 #endif
 #ifndef NEREID_vload_some_f32
 #define NEREID_vload_some_f32
+#if LANE_SETS && defined(LOAD_32)
+INLINE vf32 vload_some_f32(const char *p, int n, vf32 v) {
+  return (vf32)LOAD_32(p, v, FIRST_SET(n));
+}
+#else
 RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   float x[LANES];
   memcpy(x, &v, sizeof v);
@@ -88,6 +148,7 @@ RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
   memcpy(&v, x, sizeof v);
   return v;
 }
+#endif
 #endif
 #ifndef NEREID_vload_first_f32
 #define NEREID_vload_first_f32
@@ -131,12 +192,6 @@ INLINE vu32 vramp_u32(uint32_t x, uint32_t step) { return x + (vu32){FIRST_LANES
 #ifndef NEREID_vsplat_u32
 #define NEREID_vsplat_u32
 INLINE vu32 vsplat_u32(uint32_t x) { return (vu32){REPEAT(x)}; }
-#endif
-#ifndef NEREID_vselect_i32
-#define NEREID_vselect_i32
-INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
-  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
-}
 #endif
 #ifndef NEREID_vto_f32
 #define NEREID_vto_f32
@@ -208,9 +263,13 @@ INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
 #ifndef NEREID_vstore_some_f32
 #define NEREID_vstore_some_f32
+#if LANE_SETS && defined(STORE_32)
+INLINE void vstore_some_f32(char *p, int n, vf32 v) { STORE_32(p, v, FIRST_SET(n)); }
+#else
 RARE void vstore_some_f32(char *p, int n, vf32 v) {
   for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
 }
+#endif
 #endif
 #ifndef NEREID_vstore_first_f32
 #define NEREID_vstore_first_f32

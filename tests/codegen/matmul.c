@@ -97,17 +97,66 @@ INLINE vu16 vload_u16(const char *p) {
 #define NEREID_vload_bf16
 INLINE vf32 vload_bf16(const char *p) { return vdecode_bf16(vload_u16(p)); }
 #endif
-#ifndef NEREID_VALUE_bf16
-#define NEREID_VALUE_bf16
-#define VALUE_bf16(x) (x)
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
 #endif
-#ifndef NEREID_vsplat_u16
-#define NEREID_vsplat_u16
-INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
 #endif
-#ifndef NEREID_decode_bf16
-#define NEREID_decode_bf16
-INLINE float decode_bf16(uint16_t x) { return vdecode_bf16(vsplat_u16(x))[0]; }
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_vselect_i32
+#define NEREID_vselect_i32
+INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
+  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_LANE_SETS
+#define NEREID_LANE_SETS
+/* Sets of lanes; loads and stores of elements of so many bits, if there are any. */
+#define LANE_SETS 1
+typedef char SET_BYTES VECTOR(char);
+typedef long long SET_LONGS VECTOR(long long);
+#if defined(__clang__)
+#elif LANES == 16 && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define FIRST_SET(n) (uint16_t)((1u << (n)) - 1)
+#define MASK_SET(m) (uint16_t)__builtin_ia32_ptestmd512(m, m, -1)
+#define LOAD_8(p, v, s) __builtin_ia32_loaddquqi128_mask(p, (SET_BYTES)v, s)
+#define STORE_8(p, v, s) __builtin_ia32_storedquqi128_mask(p, (SET_BYTES)v, s)
+#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi256_mask((const short *)p, (vi16)v, s)
+#define STORE_16(p, v, s) __builtin_ia32_storedquhi256_mask((short *)p, (vi16)v, s)
+#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi512_mask((const int *)p, (vi32)v, s)
+#define STORE_32(p, v, s) __builtin_ia32_storedqusi512_mask((int *)p, (vi32)v, s)
+#elif LANES == 8 && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define FIRST_SET(n) (uint8_t)((1u << (n)) - 1)
+#define MASK_SET(m) (uint8_t)__builtin_ia32_ptestmd256(m, m, -1)
+#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi128_mask((const short *)p, (vi16)v, s)
+#define STORE_16(p, v, s) __builtin_ia32_storedquhi128_mask((short *)p, (vi16)v, s)
+#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi256_mask((const int *)p, (vi32)v, s)
+#define STORE_32(p, v, s) __builtin_ia32_storedqusi256_mask((int *)p, (vi32)v, s)
+#define LOAD_64(p, v, s) \
+  __builtin_ia32_loaddqudi512_mask((const long long *)p, (SET_LONGS)v, s)
+#define STORE_64(p, v, s) \
+  __builtin_ia32_storedqudi512_mask((long long *)p, (SET_LONGS)v, s)
+#elif LANES == 8 && defined(__AVX2__)
+#define FIRST_SET(n) vfirst(n)
+#define MASK_SET(m) m
+#define LOAD_32(p, v, s) \
+  vselect_i32(s, __builtin_ia32_maskloadd256((const vi32 *)p, s), (vi32)v)
+#define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
+#endif
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
+}
 #endif
 #ifndef NEREID_load_u16
 #define NEREID_load_u16
@@ -117,16 +166,46 @@ INLINE uint16_t load_u16(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_vload_some_u16
+#define NEREID_vload_some_u16
+#if LANE_SETS && defined(LOAD_16)
+INLINE vu16 vload_some_u16(const char *p, int n, vu16 v) {
+  return (vu16)LOAD_16(p, v, FIRST_SET(n));
+}
+#else
+RARE vu16 vload_some_u16(const char *p, int n, vu16 v) {
+  uint16_t x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_u16(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#endif
+#ifndef NEREID_vsplat_u16
+#define NEREID_vsplat_u16
+INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
+#endif
+#ifndef NEREID_decode_bf16
+#define NEREID_decode_bf16
+INLINE float decode_bf16(uint16_t x) { return vdecode_bf16(vsplat_u16(x))[0]; }
+#endif
 #ifndef NEREID_load_bf16
 #define NEREID_load_bf16
 INLINE float load_bf16(const char *p) { return decode_bf16(load_u16(p)); }
 #endif
 #ifndef NEREID_vload_some_bf16
 #define NEREID_vload_some_bf16
+#if LANE_SETS && defined(LOAD_16)
+INLINE vf32 vload_some_bf16(const char *p, int n, vf32 v) {
+  return vselect_f32(vfirst(n), vdecode_bf16(vload_some_u16(p, n, (vu16){0})), v);
+}
+#else
 RARE vf32 vload_some_bf16(const char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) v[i] = VALUE_bf16(load_bf16(p + i * sizeof(uint16_t)));
+  for (int i = 0; i < n; i++) v[i] = load_bf16(p + i * sizeof(uint16_t));
   return v;
 }
+#endif
 #endif
 #ifndef NEREID_vload_first_bf16
 #define NEREID_vload_first_bf16
@@ -171,12 +250,6 @@ INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
   EACH_LANE(i) r[i] = fma_f32(a[i], b[i], c[i]);
   return r;
 #endif
-}
-#endif
-#ifndef NEREID_vselect_f32
-#define NEREID_vselect_f32
-INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_vround_bf16
