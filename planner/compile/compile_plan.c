@@ -20,8 +20,8 @@
 #include "planner/plan/buffer_pool.h"
 #include "planner/plan/call.h"
 #include "planner/plan/overlap.h"
-#include "planner/plan/tiles.h"
 #include "planner/plan/plan.h"
+#include "planner/plan/tiles.h"
 
 /* A group's step, but for its buffers, and its kernel. */
 typedef struct {
@@ -388,8 +388,9 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
     attention_step(c, &tiles, g, k, &text, &s);
   } else {
     int64_t most = tiles_most(g, s.cost);
-    bool looped = !g->crossed && (!dim_is_int(g->r) || g->r->value > most ||
-                                  tiles_sum_blocks(&tiles, g, s.cost));
+    bool looped = !g->crossed &&
+                  (!dim_is_int(g->r) || g->r->value > most || tiles_sum_blocks(&tiles, g, s.cost) ||
+                   (group_summed_columns(c->fusion, g) && kernel_loops_once(k)));
     k->unrolls = looped && tiles_unroll(&tiles, g, s.cost);
     kernel_loops(&text, k, looped);
     tiles_loops(&tiles, k->group, looped, most, &s);

@@ -104,6 +104,36 @@ Group *group_part(const Fusion *f, const Group *g, uint32_t part) {
   return out;
 }
 
+Group *group_plane(const Fusion *f, const Group *g, Dim columns) {
+  Dims *d = f->graph->dims;
+  Group *out = ARENA_NEW(f->arena, Group);
+  *out = *g;
+  out->planes = dim_quotient(d, g->x, columns);
+  out->plane = dim_is(out->planes, 1) ? dim_int(d, 0) : dim_shared_index(d, "plane", out->planes);
+  out->index[0] = dim_add(d, dim_mul(d, out->plane, columns), dim_shared_index(d, "x", columns));
+  out->element = domain_element(f, out, out->columns, out->index);
+  out->x = columns;
+  return out;
+}
+
+/* A vector of the narrowest CPU, and a half of one. */
+enum { SUMMED_COLUMNS_MIN = 4 };
+
+Dim group_summed_columns(const Fusion *f, const Group *g) {
+  bool reduces = false;
+  if (!f->graph->host || g->kind != GROUP_LOOPS || !g->columns) return NULL;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    PrimKind k = prim_kind(g->nodes.data[i]->op);
+    if (k != PRIM_POINTWISE && k != PRIM_REDUCE && k != PRIM_WINDOW) return NULL;
+    reduces |= k == PRIM_REDUCE;
+  }
+  uint32_t first = g->rank;
+  while (!(g->columns >> (first - 1) & 1)) first--;
+  Dim columns = shape_product(f->graph, g->shape + first, g->rank - first);
+  bool many = dim_likely(f->graph->dims, columns) >= SUMMED_COLUMNS_MIN;
+  return reduces && many ? columns : NULL;
+}
+
 static void column_domain(const Fusion *f, Group *to, const Node *n) {
   fuse_axes_domain(f, to, &n->args[0].node->type, axes_along(f->graph, n));
 }

@@ -43,6 +43,8 @@ typedef struct Group {
   bool crossed;     /* LOOPS of elements alone: tiles are parts of rows (planner/fuse/cross.c) */
   uint32_t strip;   /* LOOPS: neighbours along x (strip_axis 0) or r (1) that a thread computes */
   uint32_t strip_axis; /* together (planner/fuse/strips.h); 0 and 1: none */
+  Dim plane, planes; /* LOOPS: the index along the grid's second axis, of which x is a part, and
+                        its size; NULL: there is none */
   VEC(Node *) nodes;
   uint32_t work;      /* nodes, with those that they compute inline */
   uint32_t functions; /* that are written out in its kernel, each as often as it is called */
@@ -126,6 +128,12 @@ void fuse_order_groups(Fusion *f);
 bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
 /* The group as it is for one part of each of its strips: x and r are those of strips. */
 Group *group_part(const Fusion *f, const Group *group, uint32_t part);
+/* The elements of x that follow each other in memory, if the group sums up columns on a CPU, whose
+ * vectors then take neighbours; NULL: it does anything else, or they are few. */
+Dim group_summed_columns(const Fusion *f, const Group *group);
+/* The group as it is for a program of these columns alone: x is theirs, `plane` the index of the
+ * others. */
+Group *group_plane(const Fusion *f, const Group *group, Dim columns);
 /* The own index of n, a node of `group`, into n's rank subscripts. */
 void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index);
 

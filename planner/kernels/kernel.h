@@ -234,6 +234,8 @@ bool kernel_scan_gives_indices(const Node *n);
 /* The element of n, a PRIM_SEARCH, at `index`, as an expression. */
 const char *kernel_search(Kernel *k, Node *n, const Dim *index);
 
+/* Is each element that the group reads used by one loop along a row? */
+bool kernel_loops_once(Kernel *k);
 /* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
 void kernel_loops(Text *out, Kernel *k, bool looped);
 void kernel_matmul(Text *out, Kernel *k);

@@ -691,10 +691,17 @@ static void set_loop_masks(Kernel *k, bool columns) {
   k->masks[AXIS_X | AXIS_R] = !columns ? k->masks[AXIS_X] : whole ? "rmask" : "xmask & rmask";
 }
 
+/* The grid's second axis is that of planes. */
+static const char *open_plane(Kernel *k) {
+  Dim plane = k->group->plane;
+  if (!plane || dim_is_int(plane)) return "";
+  return arena_printf(k->arena, "    plane = tl.program_id(1)%s\n", kernel_wide(k));
+}
+
 /* Where elements are limited, the program's number is bounded, so that no index overflows: parts
  * then begin at known vectors. */
 static void emit_loops(Text *out, Kernel *k, bool rows) {
-  const char *x = kernel_index(k, k->group->x, NULL), *bound = "";
+  const char *x = kernel_index(k, k->group->x, NULL), *bound = open_plane(k);
   const char *program = arena_printf(k->arena, "tl.program_id(0)%s", kernel_wide(k));
   if (k->group->crossed) {
     bool down = goes_down(k->group);
@@ -703,27 +710,37 @@ static void emit_loops(Text *out, Kernel *k, bool rows) {
                  : arena_printf(k->arena, "    across = tl.cdiv(%s, RBLOCK)\n", r);
     program = arena_printf(k->arena, "%s %s", program, down ? "% down" : "// across");
   } else if (k->limited && dim_is_int(k->group->x)) {
-    bound = arena_printf(k->arena, "    pid = %s\n    tl.assume(pid < tl.cdiv(%s, XBLOCK))\n",
-                         program, x);
+    bound = arena_printf(k->arena, "%s    pid = %s\n    tl.assume(pid < tl.cdiv(%s, XBLOCK))\n",
+                         bound, program, x);
     program = "pid";
   }
   Slot slots[] = {{"x", x}, {"bound", bound}, {"program", program}};
   kernel_emit(out, k, rows ? "reduction.py" : "pointwise.py", slots, sizeof slots / sizeof *slots);
 }
 
-/* The tile's index along the strips' axis counts strips. */
+/* The tile's index along the strips' axis counts strips; with planes, x counts their columns. */
 static void bind_indices(Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
-  uint32_t axis = g->strip_axis;
-  Dim strip = dim_floordiv(d, g->index[axis], dim_int(d, k->nparts));
-  kernel_bind(k, axis ? g->index[0] : strip, "xindex", AXIS_X);
-  kernel_bind(k, axis ? strip : g->index[1], "rindex", AXIS_R);
+  Dim index[] = {g->plane ? dim_shared_index(d, "x", g->x) : g->index[0], g->index[1]};
+  index[g->strip_axis] = dim_floordiv(d, index[g->strip_axis], dim_int(d, k->nparts));
+  kernel_bind(k, index[0], "xindex", AXIS_X);
+  kernel_bind(k, index[1], "rindex", AXIS_R);
+  if (g->plane) kernel_bind(k, g->plane, "plane", 0);
+}
+
+bool kernel_loops_once(Kernel *k) {
+  Loops l = {.k = k};
+  uint32_t last = find_stages(&l), loops = 0;
+  for (uint32_t s = 0; s <= last; s++) loops += needs_loop(&l, s);
+  return loops <= 1;
 }
 
 void kernel_loops(Text *out, Kernel *k, bool looped) {
   bool rows = !dim_is(k->group->r, 1);
-  if (k->group->strip > 1 && !looped) kernel_begin_strips(k);
+  Dim columns = group_summed_columns(k->f, k->group);
+  if (columns) k->group = group_plane(k->f, k->group, columns);
+  else if (k->group->strip > 1 && !looped) kernel_begin_strips(k);
   const Group *g = k->group;
   Loops l = {.k = k};
   uint32_t last = find_stages(&l);

@@ -156,6 +156,7 @@ static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock, in
   add_choice_constexpr(t, &c, "RBLOCK", rblock);
   add_choice_constexpr(t, &c, "XBLOCK", xblock);
   c.grid[0] = blocks_of_size(t, g->x, xblock);
+  if (g->plane) c.grid[1] = g->planes;
   c.warps = rblock >= 4096 && tile->warps < 8 ? 8 : tile->warps;
   return c;
 }
@@ -339,8 +340,22 @@ static void tiles_crossed(const Tiles *t, const Group *g, PlanStep *s) {
   }
 }
 
+/* A CPU's vectors are neighbours among the columns; a loop takes a few rows at a time, and what is
+ * held of whole rows is in a cache. */
+static void tiles_summed_columns(const Tiles *t, const Group *g, bool looped, PlanStep *s) {
+  enum { ROWS = 8, VECTOR = 16, TWO = 2 * VECTOR };
+  int64_t row = looped ? ROWS : power_of_2(g->r->value, 1);
+  int64_t columns = looped && dim_divisible(g->x, TWO) ? TWO : VECTOR;
+  FlatTile tile = {(uint32_t)(columns * row), 4};
+  add_step_choice(t, s, rows_choice(t, g, row, columns * row, &tile));
+}
+
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
+  if (g->plane) {
+    tiles_summed_columns(t, g, looped, s);
+    return;
+  }
   if (g->crossed) {
     tiles_crossed(t, g, s);
     return;
