@@ -164,9 +164,19 @@ static bool next_commits(const NestStmt *st) {
   return atom && atom->warps > 1 && !nest_attr(st, NA_max_imprecise) && !reads;
 }
 
+/* Does it belong to the group of a dot before it, whose fence is for both? */
+static bool is_in_group(const NestStmt *st) {
+  const NestStmt *before = st->prev;
+  while (before && is_scalar_op(before)) before = before->prev;
+  if (!before || before->code != NEST_DOT) return false;
+  const Atom *atom = atom_find(nest_str(before, NA_atom, ""));
+  bool in_place = atom && atom->warps > 1 && !nest_attr(before, NA_max_imprecise);
+  return in_place && !nest_attr(before, NA_open) && next_commits(before);
+}
+
 static void emit_in_place(Bind *s, const GroupDot *g) {
   bool begins = g->st->srcs[2].kind == REF_NONE;
-  emit_fence(s);
+  if (!is_in_group(g->st)) emit_fence(s);
   NestBuilder outer = s->b;
   bind_unroll(s, g->im);
   Ref sum = ref_sub(g->st->dsts[0].var, accumulator(g));

@@ -84,8 +84,9 @@ static NestBuffer *make_mbarriers(NestBuilder *top, const char *name, int slots,
   return r.full;
 }
 
-void bulk_start(BulkRing *rings, int count, NestBuilder *top, int slots) {
+void bulk_start(BulkRing *rings, int count, NestBuilder *top, int slots, bool arrive) {
   Nest *n = top->nest;
+  bool more = top->before && top->before->code == NEST_MBAR_INIT; /* of another loop */
   NestVar *phase = nest_var(n, "phase", DT_I32, DT_NONE, 1, true);
   NestVar *turn = nest_var(n, "turn", DT_I32, DT_NONE, 1, true);
   for (int i = 0; i < count; i++) {
@@ -93,9 +94,9 @@ void bulk_start(BulkRing *rings, int count, NestBuilder *top, int slots) {
     rings[i].turn = turn;
     rings[i].full = make_mbarriers(top, "full", slots, 1);
   }
-  if (count > 1) rings[1].empty = make_mbarriers(top, "empty", slots, n->warps);
-  nest_set_str(n, nest_stmt(top, NEST_FENCE, 0, 0), NA_kind, "proxy");
-  nest_stmt(top, NEST_BAR, 0, 0);
+  if (arrive) rings[count - 1].empty = make_mbarriers(top, "empty", slots, n->warps);
+  if (!more) nest_set_str(n, nest_stmt(top, NEST_FENCE, 0, 0), NA_kind, "proxy");
+  if (!more) nest_stmt(top, NEST_BAR, 0, 0);
   nest_mov(top, ref_var(phase), ref_int(0), DT_I32);
 }
 

@@ -34,8 +34,8 @@ typedef struct {
 } BulkRing;
 
 /* Makes the mbarriers of `slots` slots of each ring at the kernel's start.  Rings are filled
- * together, and share phase and turn; the second one's are `empty`, too. */
-void bulk_start(BulkRing *rings, int count, NestBuilder *top, int slots);
+ * together, and share phase and turn; if warps `arrive`, the last one's are `empty`, too. */
+void bulk_start(BulkRing *rings, int count, NestBuilder *top, int slots, bool arrive);
 void bulk_declare(BulkRing *r, Nest *n, BulkLoad *x);
 /* Says that the copies of slot `slot` come, if `more`. */
 void bulk_expect(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *more);

@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+/* A reduction or scan of elements of several warps goes through shared memory. */
+bool pipe_reduces_in_warps(const NestStmt *st) {
+  if (st->code != NEST_REDUCE && st->code != NEST_SCAN) return true;
+  const Layout *l = st->srcs[0].var->layout;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].hw == HW_WARP && l->d[i].axis == nest_int(st, NA_axis, 0)) return false;
+  return true;
+}
+
 static Ref ahead_ref(const Pipe *p, Ref r) {
   if (r.kind == REF_VAR && r.var->id < p->nvars && p->ahead[r.var->id]) r.var = p->ahead[r.var->id];
   return r;
@@ -88,19 +97,36 @@ static void boxes_ahead(Pipe *p, NestBuilder *b, const BulkLoad *x, const Ahead 
 
 bool pipe_has_groups(const Pipe *p) { return p->nbulk < (int)p->pairs.len; }
 
+/* Takes the variables of these copies; the result: those before. */
+static NestVar **use_variables(Pipe *p, const Ahead *a) {
+  NestVar **others = p->ahead;
+  if (a->vars) p->ahead = a->vars;
+  return others;
+}
+
+static NestVar *turn_of(const Pipe *p, const Ahead *a) {
+  return a->only ? a->only->turn : p->ring[0].turn;
+}
+
+static bool is_of_ring(Pipe *p, const Ahead *a, const Pair *pair) {
+  return !a->only || (pair->bulk && ring_of(p, pair->bulk->buffer) == a->only);
+}
+
 void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
+  NestVar **others = use_variables(p, a);
   Ref more = ref_var(a->in_range), end = ahead_ref(p, p->loop->srcs[1]);
   pipe_op(b, TILE_LT, p->loop->type, more, ref_var(a->index), end);
   if (a->is_tile) pipe_op(b, TILE_AND, DT_I1, more, more, ref_var(a->is_tile));
   size_t next = 0;
-  if (a->freed) bulk_wait_empty(&p->ring[1], b, a->freed, a->freed_phase, a->in_range);
+  if (a->freed) bulk_wait_empty(&p->ring[p->nrings - 1], b, a->freed, a->freed_phase, a->in_range);
   for (int i = 0; i < p->nrings && p->copies != COPIES_REST; i++)
-    bulk_expect(&p->ring[i], b, a->slot_w, a->in_range);
+    if (!a->only || a->only == &p->ring[i]) bulk_expect(&p->ring[i], b, a->slot_w, a->in_range);
   for (size_t i = 0; i < p->slice.len; i++) {
     NestStmt *st = p->slice.data[i];
     if (st->code == NEST_NEST) {
       const Pair *pair = &p->pairs.data[next++];
       if (p->copies && pair->steady != (p->copies == COPIES_STEADY)) continue;
+      if (!is_of_ring(p, a, pair)) continue;
       if (pair->bulk) boxes_ahead(p, b, pair->bulk, a);
       else copy_ahead(p, b, pair, a);
       continue;
@@ -109,10 +135,11 @@ void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
     if (c->code == NEST_LD) c->guard = ref_var(a->in_range);
   }
   if (pipe_has_groups(p) && p->copies != COPIES_STEADY) nest_stmt(b, NEST_RING_COMMIT, 0, 0);
-  Ref turn = ref_var(p->ring[0].turn);
+  Ref turn = ref_var(turn_of(p, a));
   if (p->nbulk) pipe_op(b, TILE_ADD, DT_I32, turn, turn, ref_int(1));
   pipe_op(b, TILE_ADD, p->loop->type, ref_var(a->index), ref_var(a->index), p->loop->srcs[2]);
   pipe_advance_slot(p, b, a->slot_w);
+  p->ahead = others;
 }
 
 bool pipe_is_repeated(const NestStmt *st) {
@@ -128,7 +155,7 @@ void pipe_fence_proxy(Pipe *p, NestBuilder *b) {
 /* The mbarriers, at the kernel's start; where the loop runs again, what threads wrote meanwhile to
  * the bytes of its slots comes before the copies. */
 static void start_ring(Pipe *p, NestBuilder *top, NestBuilder *b) {
-  bulk_start(p->ring, p->nrings, top, p->depth);
+  bulk_start(p->ring, p->nrings, top, p->depth, p->rotation.first || p->release.first);
   for (size_t i = 0; i < p->pairs.len; i++) {
     BulkLoad *x = p->pairs.data[i].bulk;
     if (x) bulk_declare(ring_of(p, x->buffer), p->n, x);
@@ -138,18 +165,17 @@ static void start_ring(Pipe *p, NestBuilder *top, NestBuilder *b) {
   nest_stmt(b, NEST_BAR, 0, 0);
 }
 
-Ahead pipe_make_ahead(Pipe *p, NestBuilder *b) {
-  Ahead a = {0};
+static void make_counters(Pipe *p, Ahead *a) {
   NestVar *ix = p->loop->dsts[0].var;
-  a.index = nest_var(p->n, ix->name, ix->dtype, DT_NONE, 1, true);
-  a.index->div = ix->div;
-  a.slot_w = nest_var(p->n, "fill", DT_I32, DT_NONE, 1, true);
-  a.slot_r = nest_var(p->n, "slot", DT_I32, DT_NONE, 1, true);
-  a.in_range = nest_var(p->n, "more", DT_I1, DT_NONE, 1, true);
-  NestBuilder top = {p->n, p->n->body, p->n->body->first, p->loop->span};
-  if (p->nbulk) start_ring(p, &top, b);
-  nest_mov(p->nbulk ? &top : b, ref_var(a.slot_r), ref_int(0), a.slot_r->dtype);
-  p->ahead[ix->id] = a.index;
+  a->index = nest_var(p->n, ix->name, ix->dtype, DT_NONE, 1, true);
+  a->index->div = ix->div;
+  a->slot_w = nest_var(p->n, "fill", DT_I32, DT_NONE, 1, true);
+  if (!a->slot_r) a->slot_r = nest_var(p->n, "slot", DT_I32, DT_NONE, 1, true);
+  a->in_range = nest_var(p->n, "more", DT_I1, DT_NONE, 1, true);
+  p->ahead[ix->id] = a->index;
+}
+
+static void make_slice_variables(Pipe *p) {
   for (size_t i = 0; i < p->slice.len; i++) {
     const NestStmt *st = p->slice.data[i];
     if (st->code == NEST_NEST || p->ahead[st->dsts[0].var->id]) continue;
@@ -158,6 +184,27 @@ Ahead pipe_make_ahead(Pipe *p, NestBuilder *b) {
     t->div = v->div;
     p->ahead[v->id] = t;
   }
+}
+
+Ahead pipe_make_ahead(Pipe *p, NestBuilder *b) {
+  Ahead a = {0};
+  make_counters(p, &a);
+  NestBuilder top = {p->n, p->n->body, p->n->body->first, p->loop->span};
+  if (p->nbulk) start_ring(p, &top, b);
+  nest_mov(p->nbulk ? &top : b, ref_var(a.slot_r), ref_int(0), a.slot_r->dtype);
+  make_slice_variables(p);
+  return a;
+}
+
+Ahead pipe_make_lead(Pipe *p, const Ahead *others, BulkRing *ring) {
+  Ahead a = {.slot_r = others->slot_r,
+             .only = ring,
+             .vars = ARENA_ARRAY(p->scratch, NestVar *, p->nvars)};
+  NestVar **own = use_variables(p, &a);
+  ring->turn = nest_var(p->n, "turn", DT_I32, DT_NONE, 1, true);
+  make_counters(p, &a);
+  make_slice_variables(p);
+  p->ahead = own;
   return a;
 }
 
@@ -165,6 +212,7 @@ Ahead pipe_make_ahead(Pipe *p, NestBuilder *b) {
  * before they are set there, so they have a value now. */
 static void begin_ahead(Pipe *p, NestBuilder *b, const Ahead *a) {
   const NestVar *ix = p->loop->dsts[0].var;
+  NestVar **others = use_variables(p, a);
   for (size_t i = 0; i < p->slice.len; i++) {
     const NestStmt *st = p->slice.data[i];
     if (st->code != NEST_MOV || st->dsts[0].var == ix) continue;
@@ -173,13 +221,15 @@ static void begin_ahead(Pipe *p, NestBuilder *b, const Ahead *a) {
   }
   nest_mov(b, ref_var(a->index), ahead_ref(p, p->loop->srcs[0]), a->index->dtype);
   nest_mov(b, ref_var(a->slot_w), p->nbulk ? ref_var(a->slot_r) : ref_int(0), a->slot_w->dtype);
-  if (p->nbulk) nest_mov(b, ref_var(p->ring[0].turn), ref_int(0), DT_I32);
+  if (p->nbulk) nest_mov(b, ref_var(turn_of(p, a)), ref_int(0), DT_I32);
+  p->ahead = others;
 }
 
 static void first_copies_of(Pipe *p, NestBuilder *b, const Ahead *a, Copies copies) {
+  bool leads = a->only == &p->ring[0];
   p->copies = copies;
   begin_ahead(p, b, a);
-  for (int i = 0; i + 1 < p->depth; i++) pipe_issue_copies(p, b, a);
+  for (int i = leads ? 0 : 1; i < p->depth; i++) pipe_issue_copies(p, b, a);
   p->copies = COPIES_ALL;
 }
 

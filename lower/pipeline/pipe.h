@@ -23,6 +23,14 @@ typedef struct {
   NestStmt *place;  /* the first that touches its sum: the first product goes before it */
 } Rotation;
 
+/* Several products of boxes without a barrier; NULL: there is one. */
+typedef struct {
+  NestStmt *first; /* of the products */
+  NestStmt *waits; /* the product after which threads wait for all */
+  NestStmt *place; /* the last one */
+  NestStmt *open;  /* the first of those that run on into the next iteration; NULL: none does */
+} Release;
+
 typedef struct {
   Unit *u;
   Nest *n;
@@ -36,6 +44,7 @@ typedef struct {
   int depth;
   NestStmt *dot;      /* the first that runs on into the next iteration; NULL: none does */
   Rotation rotation;
+  Release release;
   VEC(NestBuffer *) made; /* operands of it that the body computes and stores */
   bool through_proxy; /* some dot reads through a descriptor what threads copied */
   int nbulk;          /* pairs that are copied by boxes */
@@ -52,6 +61,8 @@ typedef struct {
   NestVar *slot_w, *slot_r; /* the slot to fill, the slot to read */
   NestVar *in_range;
   NestVar *freed, *freed_phase; /* the turn in which warps free the slot to fill; or NULL */
+  BulkRing *only;               /* whose copies these are; NULL: all of the loop's */
+  NestVar **vars;               /* ..., and their Pipe.ahead; NULL: that of the loop */
   NestVar *tile, *is_tile;  /* the next tile's index, and whether there is one; or NULL */
 } Ahead;
 
@@ -64,6 +75,8 @@ bool pipe_is_repeated(const NestStmt *loop);
 /* Makes the variables of the slice that runs ahead; they start with the values that their originals
  * have before the loop. */
 Ahead pipe_make_ahead(Pipe *p, NestBuilder *b);
+/* Variables of their own for the copies of one ring, which run further ahead than the others. */
+Ahead pipe_make_lead(Pipe *p, const Ahead *others, BulkRing *ring);
 /* The copies of the loop's first iterations. */
 void pipe_first_copies(Pipe *p, NestBuilder *b, const Ahead *a);
 /* A copy of the statement on the variables that run ahead. */
@@ -79,16 +92,31 @@ void pipe_read_slot(Pipe *p, NestVar *slot, NestBuilder *before, NestStmt *st);
 Ref pipe_scalar(Pipe *p, const char *name, DType t);
 Ref pipe_op(NestBuilder *b, TileCode op, DType t, Ref dst, Ref x, Ref y);
 
+/* No elements of several warps become one. */
+bool pipe_reduces_in_warps(const NestStmt *st);
+
+/* ---- several products without a barrier (release.c) ---- */
+
+/* Sets p->release. */
+void release_find(Pipe *p);
+/* What the body has more than a loop with a barrier. */
+void release_body(Pipe *p, const Ahead *a);
+
 /* ---- rotated loops (rotate.c) ---- */
 
-/* The second product's slot is read while the next but one is filled. */
-enum { ROTATION_DEPTH = 3 };
+/* The second product's slot is read while the next but one is filled; boxes for the first product
+ * fill a slot of their own ring. */
+enum { ROTATION_DEPTH = 3, ROTATION_DEPTH_OF_BOXES = 2 };
 /* Sets p->rotation. */
 void rotation_find(Pipe *p);
+/* Are the copies of the first product's operand one iteration further ahead than the others? */
+bool rotation_leads(const Pipe *p);
+/* How many programs a multiprocessor's shared memory holds. */
+int rotation_programs(const Pipe *p, int64_t shared);
 /* Do registers and shared memory, so many bytes a program, hold what a rotated loop needs, for as
  * many programs a multiprocessor as before? */
 bool rotation_fits(const Pipe *p, int64_t shared_before, int64_t shared);
-/* The body, and what goes `before` the loop, after the first copies. */
-void rotation_body(Pipe *p, const Ahead *a, NestBuilder *before);
+/* The body, and what goes `before` the loop, after the first copies.  `lead`: where it leads. */
+void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *before);
 
 #endif

@@ -344,7 +344,7 @@ static void wait_for_slot(Pipe *p, const Ahead *a, NestBuilder *b) {
   if (pipe_has_groups(p)) pipe_ring_wait(p, b, p->depth - 2);
   if (pipe_has_groups(p) && p->through_proxy) pipe_fence_proxy(p, b);
   if (p->nbulk) bulk_wait(&p->ring[0], b, a->slot_r);
-  if (pipe_has_groups(p) || !p->dot) nest_stmt(b, NEST_BAR, 0, 0);
+  if (pipe_has_groups(p) || !(p->dot || p->release.first)) nest_stmt(b, NEST_BAR, 0, 0);
 }
 
 static void pipe_body(Pipe *p, const Ahead *a, NestBuilder *before) {
@@ -354,7 +354,8 @@ static void pipe_body(Pipe *p, const Ahead *a, NestBuilder *before) {
   wait_for_slot(p, a, &head);
   NestBuilder tail = {p->n, body, NULL, p->loop->span};
   if (p->dot) nest_stmt(&tail, NEST_BAR, 0, 0);
-  pipe_issue_copies(p, p->dot ? &tail : &head, a);
+  if (p->release.first) release_body(p, a);
+  else pipe_issue_copies(p, p->dot ? &tail : &head, a);
   Ref wraps = pipe_advance_slot(p, &tail, a->slot_r);
   alternate(p, before, &tail);
   if (p->nbulk) bulk_next_phase(&p->ring[0], &tail, wraps);
@@ -372,9 +373,14 @@ static void pipe_transform(Pipe *p) {
     buf->slots = p->depth;
   }
   if (p->tiles) before = (NestBuilder){p->n, p->tiles->parent, p->tiles, p->loop->span};
-  Ahead a = pipe_make_ahead(p, &before);
+  Ahead a = pipe_make_ahead(p, &before), lead = {0};
+  if (p->rotation.first && rotation_leads(p)) {
+    lead = pipe_make_lead(p, &a, &p->ring[0]);
+    a.only = &p->ring[1];
+    pipe_first_copies(p, &before, &lead);
+  }
   if (!p->tiles) pipe_first_copies(p, &before, &a);
-  if (p->rotation.first) rotation_body(p, &a, &before);
+  if (p->rotation.first) rotation_body(p, &a, &lead, &before);
   else pipe_body(p, &a, &before);
   for (size_t i = 0; i < p->pairs.len; i++) {
     remove_fence(p->pairs.data[i].store);
@@ -384,7 +390,7 @@ static void pipe_transform(Pipe *p) {
   NestBuilder after = {p->n, p->loop->parent, p->loop->next, p->loop->span};
   for (NestStmt *st = p->dot; st; st = st->next)
     if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_groups, 1);
-  if (p->dot || p->rotation.first)
+  if (p->dot || p->rotation.first || p->release.open)
     nest_set_int(p->n, nest_stmt(&after, NEST_MMA_WAIT, 0, 0), NA_groups, 0);
   if (p->tiles) copies_of_tiles(p, &a);
   if (!pipe_has_groups(p)) return;
@@ -413,21 +419,12 @@ typedef struct {
   bool combines; /* a reduction inside: bind may give it a buffer */
 } Uses;
 
-/* A reduction or scan of elements of several warps goes through shared memory. */
-static bool combines_warps(const NestStmt *st) {
-  if (st->code != NEST_REDUCE && st->code != NEST_SCAN) return false;
-  const Layout *l = st->srcs[0].var->layout;
-  for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].hw == HW_WARP && l->d[i].axis == nest_int(st, NA_axis, 0)) return true;
-  return false;
-}
-
 static void note_uses_of_block(Uses *u, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     bool loop = st == u->p->loop;
     if (loop) u->now = INSIDE;
     bool alive = u->now == INSIDE || pipe_is_repeated(u->p->loop);
-    if (alive) u->combines |= combines_warps(st);
+    if (alive) u->combines |= !pipe_reduces_in_warps(st);
     for (uint32_t i = 0; i < st->nmems; i++)
       if (st->mems[i].buffer) u->where[st->mems[i].buffer->id] |= u->now;
     for (uint32_t r = 0; r < st->nregions; r++) note_uses_of_block(u, st->regions[r]);
@@ -553,7 +550,7 @@ static void find_bulk(Pipe *p) {
   forget_bulk(p);
   if (o->no_tensor_maps || o->alias == NEREID_ALIAS_ORDERED) return;
   if (!machine_has(p->u->machine, HAS_ASYNC_PROXY)) return;
-  if (!p->rotation.first && !reads_rings_at_once(p)) return;
+  if (!p->rotation.first && !p->release.first && !reads_rings_at_once(p)) return;
   Definitions d;
   definitions_find(&d, p->scratch, p->n);
   for (size_t i = 0; i < p->pairs.len; i++) {
@@ -579,19 +576,39 @@ static int64_t shared_bytes(const Pipe *p, int depth) {
   return pair_bytes(p) * depth + other_bytes(p);
 }
 
-/* Rotated, or with boxes, or neither.  A rotated loop has a slot more than two if that takes
- * nothing from anybody. */
+/* With so many slots, if that takes nothing from anybody who has a place beside `before` bytes. */
+static bool find_rotation(Pipe *p, int depth, int64_t before) {
+  int64_t bytes = shared_bytes(p, depth);
+  p->release = (Release){0};
+  p->depth = depth;
+  p->rotation = (Rotation){0};
+  if (bytes <= p->u->machine->shared) rotation_find(p);
+  find_bulk(p);
+  int least = rotation_leads(p) ? ROTATION_DEPTH_OF_BOXES : ROTATION_DEPTH;
+  return p->rotation.first && depth >= least && rotation_fits(p, before, bytes);
+}
+
+/* Without a barrier, with a third slot if that takes nothing from anybody. */
+static bool find_release(Pipe *p, int depth, int64_t before) {
+  int64_t more = shared_bytes(p, depth + 1);
+  bool deeper = depth == 2 && more <= p->u->machine->shared &&
+                rotation_programs(p, more) >= rotation_programs(p, before);
+  p->depth = depth + deeper;
+  p->rotation = (Rotation){0};
+  if (p->depth > 1) release_find(p);
+  find_bulk(p);
+  return p->release.first && !pipe_has_groups(p);
+}
+
+/* Rotated, or with boxes, or neither. */
 static void find_form(Pipe *p) {
   find_depth(p);
   int depth = p->depth;
   int64_t before = shared_bytes(p, depth);
-  if (depth == ROTATION_DEPTH - 1 && !p->u->most_stages) p->depth++;
-  int64_t rotated = shared_bytes(p, p->depth);
-  p->rotation = (Rotation){0};
-  if (rotated <= p->u->machine->shared) rotation_find(p);
-  find_bulk(p);
-  if (p->rotation.first && rotation_fits(p, before, rotated)) return;
-  p->rotation = (Rotation){0};
+  if (depth == ROTATION_DEPTH - 1 && !p->u->most_stages && find_rotation(p, ROTATION_DEPTH, before)) return;
+  if (find_rotation(p, depth, before)) return;
+  if (find_release(p, depth, before)) return;
+  p->release = (Release){0};
   p->depth = depth;
   find_bulk(p);
 }
@@ -611,9 +628,11 @@ static void find_pairs(Pipe *p, bool stages) {
   pipe_find_pairs(p, stages);
   find_form(p);
   bool narrow = drop_narrow(p);
-  if (p->rotation.first ? !narrow : !p->nbulk || reads_rings_at_once(p)) return;
+  bool ordered = p->rotation.first || p->release.first;
+  if (ordered ? !narrow : !p->nbulk || reads_rings_at_once(p)) return;
   /* nothing copies the other operand ahead */
   p->rotation = (Rotation){0};
+  p->release = (Release){0};
   forget_bulk(p);
   drop_narrow(p);
 }
@@ -647,10 +666,11 @@ static void find_dots_that_run_on(Pipe *p) {
 
 static bool plan_copies(Pipe *p, bool stages) {
   if (!find_copies(p, stages)) return false;
-  if (!p->rotation.first) find_depth(p);
+  bool ordered = p->rotation.first || p->release.first;
+  if (!ordered) find_depth(p);
   if (p->depth < 2) return false;
   p->through_proxy = reads_by_proxy(p, p->loop->regions[0]);
-  if (!p->rotation.first) find_dots_that_run_on(p);
+  if (!ordered) find_dots_that_run_on(p);
   return true;
 }
 

@@ -132,12 +132,14 @@ static bool is_read_outside(const NestBlock *b, const NestStmt *loop, const Nest
 
 void rotation_find(Pipe *p) {
   Rotation r = {0};
-  bool can = p->depth >= ROTATION_DEPTH && find_dots(p, &r) &&
+  bool can = p->depth >= ROTATION_DEPTH_OF_BOXES && find_dots(p, &r) &&
              can_be_first(p, r.first) &&
              can_be_second(p, r.second) && is_used_between(&r, p->loop) &&
              !is_read_outside(p->n->body, p->loop, r.first->dsts[0].var);
   p->rotation = can ? r : (Rotation){0};
 }
+
+bool rotation_leads(const Pipe *p) { return p->nbulk && !pipe_has_groups(p); }
 
 static int registers_of(const NestVar *v) {
   enum { REGISTER_BITS = 32 };
@@ -147,7 +149,7 @@ static int registers_of(const NestVar *v) {
 
 static bool selects(const NestStmt *st) {
   if (st->code == NEST_OP && st->op == TILE_SELECT && !st->dsts[0].var->uniform) return true;
-  for (uint32_t r = 0; r < st->nregions; r++)
+  for (uint32_t r = 0; r < st->nregions && st->code != NEST_IF; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
       if (selects(x)) return true;
   return false;
@@ -162,6 +164,8 @@ static int programs_of(const Pipe *p, int registers, int64_t shared) {
   int by_registers = REGISTERS / ((registers + STEP - 1) / STEP * STEP * threads);
   return by_shared < by_registers ? (int)by_shared : by_registers;
 }
+
+int rotation_programs(const Pipe *p, int64_t shared) { return programs_of(p, 1, shared); }
 
 /* While the second product runs, a thread has both sums, that product's operand, and what the next
  * one is made of.  Programs that share a multiprocessor overlap without that: a rotation that
@@ -231,7 +235,7 @@ static void make_operand_first(Rotation *r) {
   }
 }
 
-void rotation_body(Pipe *p, const Ahead *a, NestBuilder *before) {
+void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *before) {
   Rotation *r = &p->rotation;
   make_operand_first(r);
   NestBlock *body = p->loop->regions[0];
@@ -270,6 +274,7 @@ void rotation_body(Pipe *p, const Ahead *a, NestBuilder *before) {
   open_dot(p, &at, r->second, slot);
   at.before = r->second->next;
   pipe_issue_copies(p, &at, &copies);
+  if (lead->only) pipe_issue_copies(p, &at, lead);
   products_wait(p, &at, 1);
 }
 

@@ -70,6 +70,8 @@ Choice plan_memory_choice(const Plan *p, const Type *t, int axis, int64_t vector
 void plan_note_data_axes(TileOp *op, void *ctx);
 bool plan_is_scattered(const Plan *p, const TileValue *ptr);
 /* Visitor: notes which loads shall run ahead. */
+/* Is it in a loop of several products, which writes no memory, on a machine with bulk copies? */
+bool plan_is_among_products(const Plan *p, const TileOp *op);
 void plan_note_ahead(TileOp *op, void *ctx);
 /* The layout that an access through pointers, or to a view, would like best. */
 Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const TileValue *mask, int rank);

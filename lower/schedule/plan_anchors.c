@@ -30,21 +30,26 @@ static bool follows_users(Plan *p, const TileOp *op) {
 /* Does a thread load all its elements in that layout at once, or by a few accesses?  These take
  * less time than an exchange, for which the threads wait.  Integers, which most often are indices
  * and become addresses, may take more: a float would hold a register for each element that several
- * threads load, beside a product that needs them. */
+ * threads load, beside a product that needs them.  In a loop of several products an exchange costs
+ * most: its barrier holds all warpgroups in step. */
 static bool is_quick_access(const Plan *p, const TileOp *op, const Layout *l) {
   enum { FEW = 4, FEW_INDICES = 8 };
   const TileValue *ptr = op->args[0], *mask = op->args[1];
-  int few = dtype_is_int(op->results[0]->type.dtype) ? FEW_INDICES : FEW;
+  bool among = plan_is_among_products(p, op);
+  int few = dtype_is_int(op->results[0]->type.dtype) || among ? FEW_INDICES : FEW;
   int axis = plan_memory_axis(p, ptr), elements = layout_registers(l);
   unsigned bytes = plan_elem_bytes(ptr);
   if (elements <= few) return true;
   if (mask && !p->index_only[mask->id]) return false;
-  for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].hw == HW_REG &&
-        (l->d[i].axis != axis || l->d[i].extent != elements || layout_weight(l, i) != 1))
-      return false;
+  int run = 1; /* elements beside each other */
+  for (int i = 0; i < l->ndigits; i++) {
+    if (l->d[i].hw != HW_REG) continue;
+    bool first = l->d[i].axis == axis && layout_weight(l, i) == 1;
+    if (first) run = l->d[i].extent;
+    else if (!among) return false;
+  }
   int64_t n = axis_vector(p->axis, ptr, mask, axis, bytes, p->u->machine->vector_bytes / bytes);
-  return n * few >= elements;
+  return (n < run ? n : run) * few >= elements;
 }
 
 void plan_settle_small_load(TileOp *op, void *ctx) {

@@ -89,6 +89,14 @@ static bool only_multiplies(TileBlock *b) {
   return body.dots == 1 && !body.writes;
 }
 
+bool plan_is_among_products(const Plan *p, const TileOp *op) {
+  const TileOp *loop = op->parent->owner;
+  LoopBody body = {0};
+  if (!loop || loop->code != TILE_FOR || !machine_has(p->u->machine, HAS_ASYNC_PROXY)) return false;
+  tile_walk(op->parent, note_body, &body);
+  return body.dots > 1 && !body.writes;
+}
+
 /* Does the value change in the loop whose body that is? */
 static bool changes_in(const TileValue *v, const TileBlock *body, int depth) {
   if (v->block) return v->block == body;

@@ -161,6 +161,34 @@ static void walk_branch(Sync *s, NestStmt *st) {
   }
 }
 
+static void note_all_accesses(Sync *s, const NestStmt *st) {
+  note_accesses(s, st);
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next) note_all_accesses(s, x);
+}
+
+static bool has_barrier(const NestStmt *st) {
+  if (st->code == NEST_BAR) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (has_barrier(x)) return true;
+  return false;
+}
+
+/* Must the loop wait for what is pending before it, but no iteration for others?  Then one barrier
+ * before the loop is enough. */
+static bool waits_once(Sync *s, const NestStmt *loop) {
+  if (loop->code != NEST_FOR || !must_wait_inside(s, loop) || has_barrier(loop)) return false;
+  const Access **pending = saved(s);
+  bool accessed = s->accessed;
+  all_in_order(s);
+  note_all_accesses(s, loop);
+  bool once = !must_wait_inside(s, loop);
+  restore_accesses(s, pending);
+  s->accessed = accessed;
+  return once;
+}
+
 static void sync_block(Sync *s, NestBlock *b) {
   for (NestStmt *st = b->first, *next; st; st = next) {
     next = st->next;
@@ -171,7 +199,8 @@ static void sync_block(Sync *s, NestBlock *b) {
     }
     /* Inside an unroll every copy would repeat the barrier: it goes before the whole of it. */
     bool inline_loop = st->code == NEST_UNROLL;
-    if (inline_loop ? must_wait_inside(s, st) : must_wait(s, st)) barrier_before(s, st);
+    bool whole = inline_loop ? must_wait_inside(s, st) : waits_once(s, st);
+    if (whole || must_wait(s, st)) barrier_before(s, st);
     note_accesses(s, st);
     if (st->code == NEST_BULK_WAIT) note_sent(s, st);
     if (st->code == NEST_IF) walk_branch(s, st);
@@ -217,6 +246,25 @@ static void drop_last_barriers(const Nest *n) {
   }
 }
 
+static bool uses_mbarrier(const NestStmt *st) {
+  if (st->code == NEST_MBAR_WAIT || st->code == NEST_MBAR_ARRIVE) return true;
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (uses_mbarrier(x)) return true;
+  return false;
+}
+
+/* The barrier after mbarriers are made, if another follows before anyone waits for them or arrives:
+ * the thread that makes them is the one that copies. */
+static void drop_first_barrier(const Nest *n) {
+  NestStmt *first = n->body->first;
+  for (; first && first->code != NEST_BAR; first = first->next)
+    if (first->code != NEST_MBAR_INIT && has_accesses(first)) return;
+  NestStmt *st = first ? first->next : NULL;
+  while (st && st->code != NEST_BAR && !uses_mbarrier(st)) st = st->next;
+  if (st && st->code == NEST_BAR && !first->nattrs) nest_remove(first);
+}
+
 static bool is_proxy_fence(const NestStmt *st) {
   return st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy");
 }
@@ -256,6 +304,7 @@ bool pass_sync(Unit *u) {
   find_sent(&s, u->nest->body);
   drop_last_waits(u->nest);
   sync_block(&s, u->nest->body);
+  drop_first_barrier(u->nest);
   drop_last_barriers(u->nest);
   drop_early_fences(u->nest->body);
   arena_free(s.scratch);
