@@ -13,25 +13,38 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def walk_keys(q, k_ptr, v_ptr, queries, first, last, row_max, row_sum, acc, scale, seq_len,
-              HEAD_DIM: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr,
-              MASKED: tl.constexpr):
-    """Takes keys from first to last into the running maximum, sum and output.  Blocks that are
-    visible as a whole need no mask."""
+def attention(q_ptr, k_ptr, v_ptr, out_ptr, seq_len, scale, HEAD_DIM: tl.constexpr,
+              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr):
+    first_query = tl.program_id(0) * BLOCK_M
+    if CAUSAL:  # the longest loops begin first
+        first_query = (tl.num_programs(0) - 1 - tl.program_id(0)) * BLOCK_M
+    head = tl.program_id(1).to(tl.int64) * seq_len * HEAD_DIM
+    k_ptr += head
+    v_ptr += head
     dims = tl.arange(0, HEAD_DIM)
-    for start in range(first, last, BLOCK_N):
+    queries = first_query + tl.arange(0, BLOCK_M)
+    offsets = head + queries[:, None] * HEAD_DIM + dims[None, :]
+    inside = queries[:, None] < seq_len
+    q = tl.load(q_ptr + offsets, mask=inside, other=0.0)
+
+    row_max = tl.full((BLOCK_M,), -float("inf"), tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), tl.float32)
+    acc = tl.zeros((BLOCK_M, HEAD_DIM), tl.float32)
+
+    full = seq_len // BLOCK_N * BLOCK_N  # keys before it are visible to all our queries
+    last = seq_len
+    if CAUSAL:
+        full = first_query // BLOCK_N * BLOCK_N
+        last = min(first_query + BLOCK_M, seq_len)
+    for start in range(0, last, BLOCK_N):
         keys = start + tl.arange(0, BLOCK_N)
         k_ptrs = k_ptr + keys[None, :] * HEAD_DIM + dims[:, None]  # transposed
         v_ptrs = v_ptr + keys[:, None] * HEAD_DIM + dims[None, :]
-        if MASKED:
-            k = tl.load(k_ptrs, mask=keys[None, :] < seq_len, other=0.0)
-            v = tl.load(v_ptrs, mask=keys[:, None] < seq_len, other=0.0)
-        else:
-            k = tl.load(k_ptrs)
-            v = tl.load(v_ptrs)
+        k = tl.load(k_ptrs, mask=keys[None, :] < seq_len, other=0.0)
+        v = tl.load(v_ptrs, mask=keys[:, None] < seq_len, other=0.0)
 
         scores = tl.dot(q, k)
-        if MASKED:
+        if start >= full:
             visible = keys[None, :] < seq_len
             if CAUSAL:
                 visible = visible & (keys[None, :] <= queries[:, None])
@@ -44,34 +57,5 @@ def walk_keys(q, k_ptr, v_ptr, queries, first, last, row_max, row_sum, acc, scal
         row_sum = row_sum * older + tl.sum(p, axis=1)
         acc = tl.dot(p.to(v.dtype), v, acc * older[:, None])
         row_max = new_max
-    return row_max, row_sum, acc
-
-
-@triton.jit
-def attention(q_ptr, k_ptr, v_ptr, out_ptr, seq_len, scale, HEAD_DIM: tl.constexpr,
-              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr):
-    first_query = tl.program_id(0) * BLOCK_M
-    head = tl.program_id(1).to(tl.int64) * seq_len * HEAD_DIM
-    queries = first_query + tl.arange(0, BLOCK_M)
-    offsets = head + queries[:, None] * HEAD_DIM + tl.arange(0, HEAD_DIM)[None, :]
-    inside = queries[:, None] < seq_len
-    q = tl.load(q_ptr + offsets, mask=inside, other=0.0)
-
-    row_max = tl.full((BLOCK_M,), -float("inf"), tl.float32)
-    row_sum = tl.zeros((BLOCK_M,), tl.float32)
-    acc = tl.zeros((BLOCK_M, HEAD_DIM), tl.float32)
-
-    if CAUSAL:
-        full = first_query // BLOCK_N * BLOCK_N  # keys before it are visible to all our queries
-        last = min(first_query + BLOCK_M, seq_len)
-    else:
-        full = seq_len // BLOCK_N * BLOCK_N
-        last = seq_len
-    row_max, row_sum, acc = walk_keys(q, k_ptr + head, v_ptr + head, queries, 0, full, row_max,
-                                      row_sum, acc, scale, seq_len, HEAD_DIM, BLOCK_N, CAUSAL,
-                                      False)
-    row_max, row_sum, acc = walk_keys(q, k_ptr + head, v_ptr + head, queries, full, last, row_max,
-                                      row_sum, acc, scale, seq_len, HEAD_DIM, BLOCK_N, CAUSAL,
-                                      True)
-    out = acc / row_sum[:, None]
+    out = acc * (1.0 / row_sum)[:, None]
     tl.store(out_ptr + offsets, out.to(out_ptr.dtype.element_ty), mask=inside)

@@ -214,6 +214,57 @@ def attention(rng, heads=2, n=75, dim=32, blocks=(32, 16), causal=False):
     return args, defines, f"cdiv(seq_len, BLOCK_M), {heads}", expected
 
 
+class Gradients:
+    """Attention and its gradients, in float64, of which a kernel makes one or two."""
+    def __init__(self, rng, heads, n, dim, causal):
+        self.q, self.k, self.v, self.grad = (bf16(normal(rng, heads, n, dim)) for _ in range(4))
+        q, k, v, grad = (x.array.astype(np.float64) for x in (self.q, self.k, self.v, self.grad))
+        self.scale = dim**-0.5
+        scores = q @ k.transpose(0, 2, 1) * self.scale
+        if causal:
+            scores = np.where(np.tri(n, dtype=bool), scores, -np.inf)
+        p = np.exp(scores - scores.max(2, keepdims=True))
+        self.sums = np.log2(p.sum(2)) + scores.max(2) * np.log2(np.e)
+        p /= p.sum(2, keepdims=True)
+        self.delta = (grad * (p @ v)).sum(2)
+        ds = p * (grad @ v.transpose(0, 2, 1) - self.delta[..., None])
+        self.dq, self.dk = ds @ k * self.scale, ds.transpose(0, 2, 1) @ q * self.scale
+        self.dv = p.transpose(0, 2, 1) @ grad
+
+    def arguments(self, *outputs):
+        rows = dict(sums_ptr=self.sums.astype(np.float32), delta_ptr=self.delta.astype(np.float32))
+        outputs = {f"{x}_ptr": new("empty", "bf16", *getattr(self, x).shape) for x in outputs}
+        return dict(q_ptr=self.q, k_ptr=self.k, v_ptr=self.v, grad_ptr=self.grad, **rows, **outputs,
+                    seq_len=self.q.array.shape[1], scale=self.scale)
+
+
+@case("attention_backward.py", tol=1e-2)
+@case("attention_backward.py", tol=1e-2, causal=True)
+@case("attention_backward.py", tol=1e-2, causal=True, blocks=(16, 32))
+def grad_keys(rng, heads=2, n=75, dim=32, blocks=(32, 16), causal=False):
+    x = Gradients(rng, heads, n, dim, causal)
+    defines = dict(HEAD_DIM=dim, BLOCK_M=blocks[0], BLOCK_N=blocks[1], CAUSAL=causal)
+    return (x.arguments("dk", "dv"), defines, f"cdiv(seq_len, BLOCK_M), {heads}",
+            dict(dk_ptr=x.dk, dv_ptr=x.dv))
+
+
+@case("attention_backward.py", tol=1e-2)
+@case("attention_backward.py", tol=1e-2, causal=True)
+@case("attention_backward.py", tol=1e-2, causal=True, blocks=(16, 32))
+def grad_query(rng, heads=2, n=75, dim=32, blocks=(32, 16), causal=False):
+    x = Gradients(rng, heads, n, dim, causal)
+    defines = dict(HEAD_DIM=dim, BLOCK_M=blocks[0], BLOCK_N=blocks[1], CAUSAL=causal)
+    return x.arguments("dq"), defines, f"cdiv(seq_len, BLOCK_M), {heads}", dict(dq_ptr=x.dq)
+
+
+@case("attention_backward.py", tol=1e-3)
+def row_sums(rng, n=75, dim=32, block=16):
+    out, grad = bf16(normal(rng, n, dim)), bf16(normal(rng, n, dim))
+    args = dict(out_ptr=out, grad_ptr=grad, delta_ptr=new("empty", "f32", n), n_rows=n)
+    expected = dict(delta_ptr=(out.array.astype(np.float64) * grad.array).sum(1))
+    return args, dict(HEAD_DIM=dim, BLOCK=block), "cdiv(n_rows, BLOCK)", expected
+
+
 @case("cumsum.py", tol=1e-5)
 @case("cumsum.py", tol=1e-5, n=64)
 def cumsum(rng, rows=5, n=200, block=64):
