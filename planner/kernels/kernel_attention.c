@@ -579,7 +579,7 @@ static const char *print_epilogue(AttentionWriter *w) {
   if (sums) store_sums(w, sums);
   if (most) store_most(w, most);
   if (w->may_see_nothing) kernel_line(k, "sum = tl.where(total == 0.0, 1.0, total)");
-  kernel_line(k, "acc = acc / %s[:, None]", w->may_see_nothing ? "sum" : "total");
+  kernel_line(k, "acc = acc * (1.0 / %s)[:, None]", w->may_see_nothing ? "sum" : "total");
   if (w->x.seed) kernel_line(k, "acc = acc * %.17g", attention_growth(w));
   if (w->x.splits > 1) store_share(w);
   else product_epilogue(w->k);
@@ -657,6 +657,9 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   /* Behind a lower limit, rows see nothing of the block's first keys. */
   const char *shift =
       w.may_see_nothing || x->low ? "tl.where(higher == float(\"-inf\"), 0.0, higher)" : "higher";
+  /* A positive scale keeps the order of scores: it goes into the exponential's argument. */
+  const char *scale = arena_printf(k->arena, " * %s", attention_scale_text(&w));
+  bool later = !w.added && x->scale > 0;
   Slot slots[] = {
       {"rows", w.own},
       {"columns", kernel_index(k, x->columns, NULL)},
@@ -673,7 +676,8 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"value", value},
       {"value_mask", attention_masked_by(k, attention_and(k, all_ends ? s_ends : NULL, columns))},
       {"value_edge", attention_masked_by(k, attention_and(k, s_ends, columns))},
-      {"scale", attention_scale_text(&w)},
+      {"scaled", later ? "" : scale},
+      {"scale_later", later ? scale : ""},
       {"exp", attention_exp(&w)},
       {"mask", mask},
       {"seed", seed},

@@ -15,13 +15,13 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, most, t
         else:
             key = tl.load({{key}}{{key_mask}})
             value = tl.load({{value}}{{value_mask}})
-        scores = tl.dot(query, key{{precision}}) * {{scale}}
+        scores = tl.dot(query, key{{precision}}){{scaled}}
 {{mask}}
         if EDGE:
             scores = tl.where({{seen}}, scores, float("-inf"))
-        higher = tl.maximum(most, tl.max(scores, 1))
+        higher = tl.maximum(most, tl.max(scores, 1){{scale_later}})
         shift = {{shift}}
-        p = {{exp}}(scores - shift[:, None])
+        p = {{exp}}(scores{{scale_later}} - shift[:, None])
         older = {{exp}}(most - shift)
         total = total * older + tl.sum(p, 1)
 {{keep}}

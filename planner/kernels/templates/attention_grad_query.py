@@ -15,12 +15,14 @@ def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}f
         else:
             key = tl.load({{key}}{{key_mask}})
             value = tl.load({{value}}{{value_mask}})
-        scores = tl.dot(query, tl.trans(key){{precision}}) * {{scale}}
+        # Both products run at a time.
+        scores = tl.dot(query, tl.trans(key){{precision}})
+        dp = tl.dot(grad, tl.trans(value){{precision}})
+        scores = scores * {{scale}}
 {{mask}}
         if EDGE:
             scores = tl.where({{seen}}, scores, float("-inf"))
         p = {{exp}}(scores - sums)
-        dp = tl.dot(grad, tl.trans(value){{precision}})
 {{keep}}
 {{kept}}
         ds = p * (dp - delta)

@@ -19,14 +19,16 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, la
             grad = tl.load({{grad}}{{grad_mask}})
             sums = tl.load({{sums}}{{sums_mask}})
             delta = tl.load({{delta}}{{delta_mask}})
-        scores = tl.dot(key, tl.trans(query){{precision}}) * {{scale}}
+        # Both products run at a time.
+        scores = tl.dot(key, tl.trans(query){{precision}})
+        dp = tl.dot(value, tl.trans(grad){{precision}})
+        scores = scores * {{scale}}
 {{mask}}
         if EDGE:
             scores = tl.where({{seen}}, scores, float("-inf"))
         p = {{exp}}(scores - sums{{unit}})
 {{keep}}
         acc = tl.dot({{share}}.to(grad.dtype), grad, acc{{precision}})
-        dp = tl.dot(value, tl.trans(grad){{precision}})
 {{kept}}
         ds = p * (dp - delta)
 {{chain}}
