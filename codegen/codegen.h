@@ -24,9 +24,11 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
  * -fwrapv; -fno-math-errno and -fno-trapping-math let functions of vectors become instructions.
  * Without -fno-optimize-sibling-calls, GCC 12 passes a last call's vectors in the caller's own
  * arguments, which are aligned to 16 bytes, by instructions that need 64. */
-#define C_FLAGS                                                                      \
-  "-O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math " \
-  "-fno-optimize-sibling-calls -Wno-psabi"
+#define C_MEANING_FLAGS \
+  "-ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls " \
+  "-Wno-psabi"
+/* The same for this machine's processor. */
+#define C_FLAGS "-O2 -march=native " C_MEANING_FLAGS
 
 /* C for a nest at level thread.  The entry has the type
  *   void NAME(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end)

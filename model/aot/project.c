@@ -348,8 +348,12 @@ static const char *summary(Project *p) {
 
 static const char *kernel_flags(const Project *p) {
   if (p->gpu) return "";
-  return "# The meaning of the kernels depends on -ffp-contract and -fwrapv.\n"
-         "KERNEL_FLAGS ?= " C_FLAGS "\n";
+  return "# Kernels are for this machine's processor, unless the compiler is for others: then\n"
+         "# CFLAGS may name one, as in CFLAGS='-O2 -march=armv8.2-a'.\n"
+         "NATIVE := $(shell $(CC) $(CFLAGS) -march=native -E -x c /dev/null >/dev/null 2>&1 && "
+         "echo -march=native)\n"
+         "# The meaning of the kernels depends on -ffp-contract and -fwrapv.\n"
+         "KERNEL_FLAGS ?= -O2 $(NATIVE) " C_MEANING_FLAGS "\n";
 }
 
 /* GCC 13 breaks down over some vectors of 512 bits. */

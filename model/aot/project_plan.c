@@ -306,10 +306,11 @@ static void put_fixed(Project *p, Text *out) {
 
 static void put_values(Project *p, Text *out) {
   const Plan *plan = p->plan;
-  text_puts(out, "static const model_value inputs[] = {\n");
+  text_puts(out, "static const model_value input_values[] = {\n");
   for (uint32_t i = 0; i < p->ninputs; i++) put_value(p, out, p->inputs[i], i);
   text_puts(out,
-            "    {NULL, NULL, MODEL_F32, 0, 0, 0},\n};\nstatic const model_value outputs[] = {\n");
+            "    {NULL, NULL, MODEL_F32, 0, 0, 0},\n};\n"
+            "static const model_value output_values[] = {\n");
   for (uint32_t i = 0; i < plan->noutputs; i++)
     put_value(p, out, &plan->buffers[plan->outputs[i]], plan->positions[i]);
   text_puts(out, "    {NULL, NULL, MODEL_F32, 0, 0, 0},\n};\nstatic const int input_buffers[] = {");
@@ -454,8 +455,8 @@ static void put_plan(Project *p, Text *out) {
               plan->nupdates, plan->nsteps);
   text_printf(out, "    .nonce = %u,\n    .nkernels = %zu,\n", plan_once(plan), p->kernels.len);
   text_puts(out,
-            "    .inputs = inputs,\n"
-            "    .outputs = outputs,\n"
+            "    .inputs = input_values,\n"
+            "    .outputs = output_values,\n"
             "    .fixed = fixed,\n"
             "    .input_buffers = input_buffers,\n"
             "    .output_buffers = output_buffers,\n");

@@ -42,8 +42,8 @@ def cases(model):
     return [model, *sorted(p for p in model.iterdir() if p.is_dir())]
 
 
-def output_dtypes(program):
-    return re.findall(r"output \d+  \S+  (\w+)\[", run(program, "--help").stdout)
+def output_dtypes(*program):
+    return re.findall(r"output \d+  \S+  (\w+)\[", run(*program, "--help").stdout)
 
 
 def compare(got, expected, dtype):
@@ -61,9 +61,19 @@ def program_of(project):
     return project / re.search(r"program `(\w+)`", (project / "Makefile").read_text())[1]
 
 
-def check_case(project, case, out):
-    run(program_of(project), *numbered(case, "input"), "--out-dir", out)
-    dtypes = output_dtypes(program_of(project))
+ARM = "aarch64-linux-gnu-gcc"
+ARM_LIBRARIES = os.environ.get("ARM_SYSROOT", "/usr/aarch64-linux-gnu")
+
+
+def emulator():
+    """The words before a program for 64-bit Arm; none where there is no emulator of it."""
+    program = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+    return [program, "-L", ARM_LIBRARIES] if program else []
+
+
+def check_case(project, case, out, before=()):
+    run(*before, program_of(project), *numbered(case, "input"), "--out-dir", out)
+    dtypes = output_dtypes(*before, program_of(project))
     expected = numbered(case, "output")
     if len(expected) != len(dtypes):
         raise Failure(f"{len(dtypes)} outputs, not {len(expected)}")
@@ -364,7 +374,7 @@ def build(task, project):
     # Sanitizers are for what is written by hand: in kernels they take compilers minutes.
     kernels = "-O0" if task.cflags == SANITIZE else task.cflags
     cc = os.environ["CC"] if task.cc == "cc" else task.cc
-    run("make", "-C", project, f"CC={cc} -Werror", f"CFLAGS={task.cflags}",
+    run("make", "-C", project, f"CC={cc} -Wshadow -Werror", f"CFLAGS={task.cflags}",
         f"KERNEL_CFLAGS={kernels}", "-s")
 
 
@@ -384,7 +394,7 @@ def check_task(task, folder):
             task.also(project, model, task.cc, task.cflags)
         return
     for i, case in enumerate(cases(model) if model.exists() else []):
-        check_case(project, case, project / f"out{i}")
+        check_case(project, case, project / f"out{i}", emulator() if task.cc == ARM else ())
     if task.also:
         task.also(project, model, task.cc, task.cflags)
 
@@ -401,7 +411,11 @@ def check(task, folder):
 def some():
     """What `make check` does."""
     clang = "clang" if shutil.which("clang") else "cc"
-    return [Task("chain", cc=clang, options=["--name", "links"], also=check_names),
+    arm = shutil.which(ARM) and emulator()
+    if not arm:
+        print(f"skipped: projects for 64-bit Arm: no {ARM}, or no qemu-aarch64")
+    return [*(Task(name, "cpu:4", cc=ARM, cflags="-O1") for name in ("mlp", "dyn_mlp") if arm),
+            Task("chain", cc=clang, options=["--name", "links"], also=check_names),
             Task("mlp", "cpu:4", options=["--embed-weights"]),
             Task("dyn_gpt", "cpu:8", cflags="-O0"),
             Task("kv_decode", "cpu:16", cflags="-O0", also=check_example),
