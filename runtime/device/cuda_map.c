@@ -8,10 +8,13 @@
 #include "runtime/device/cuda_state.h"
 #include "runtime/messages.h"
 
-static int encode(const Cuda *c, void *out, const BoxedTensor *t) {
+static int encode(const nereid_device *d, void *out, const BoxedTensor *t) {
   _Alignas(MAP_ALIGNMENT) char map[MAP_BYTES];
+  const Cuda *c = d->state;
   if (!c->make_map) return error_set(NEREID_E_DEVICE, E_RUN_NO_MAPS);
+  CudaEntry e = cuda_enter(d);
   CuResult r = boxed_tensor_map(c->make_map, map, t);
+  cuda_leave(&e);
   memcpy(out, map, sizeof map);
   return cuda_failed(&c->api, r, "describing a tensor");
 }
@@ -23,7 +26,7 @@ int cuda_make_map(nereid_device *d, void *out, const BoxedTensor *t) {
   if (!c->known_maps) c->known_maps = calloc(KNOWN_MAPS, sizeof *c->known_maps);
   KnownMap *k = c->known_maps ? &c->known_maps[at] : NULL;
   bool known = k && !memcmp(&k->tensor, t, sizeof *t);
-  int code = known ? 0 : encode(c, out, t);
+  int code = known ? 0 : encode(d, out, t);
   if (known) memcpy(out, k->map, sizeof k->map);
   if (!known && !code && k) {
     k->tensor = *t;
