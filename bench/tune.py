@@ -1,10 +1,10 @@
 """How good the tuner's model is: its predictions beside measured times of every candidate.
 
-    python3 bench/tune.py MEASURED [--matmuls] [--target sm_90a] [--worst N]
+    python3 bench/tune.py MEASURED... [--set problems ...] [--target sm_90a] [--worst N]
 
 MEASURED is what the bench tune_sweep has printed on a device of that target, for the problems of
-bench/tune_problems.py (--matmuls: for its 200 shapes).  For each problem the model orders the
-candidates as the tuner's search does, where those of one code are one candidate; `first` is how
+bench/tune_problems.py (--set, --seed and --most are that program's).  For each problem the model
+orders the candidates as the tuner's search does, where those of one code are one candidate; `first` is how
 often its first choice is within 5% of the fastest one, `best of 4` the same for the fastest of its
 first four, `kept` the geometric mean of fastest by chosen.  `inside`: how often a measured time
 lies between the ends of the error bar.  A third of the problems, by a hash of their names, was
@@ -16,9 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def read_measured(path):
+def read_measured(paths):
     times = {}
-    for line in open(path):
+    for line in (line for path in paths for line in open(path)):
         words = line.rstrip("\n").split("\t")
         if len(words) >= 8 and words[2] != "fail":
             times[words[0], words[1]] = float(words[2])
@@ -27,9 +27,9 @@ def read_measured(path):
 
 def predict(options):
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
-        command = ["python3", str(ROOT / "bench" / "tune_problems.py")]
-        f.write(subprocess.run(command + ["--matmuls"] * options.matmuls, check=True,
-                               capture_output=True, text=True).stdout)
+        command = ["python3", str(ROOT / "bench" / "tune_problems.py"), "--set", options.set,
+                   "--seed", str(options.seed), "--most", str(options.most)]
+        f.write(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         f.flush()
         build = os.environ.get("NEREID_BUILD", str(ROOT / "build"))
         program = os.path.join(build, "bench", "tune_sweep")
@@ -97,8 +97,10 @@ def row(name, problems):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("measured")
-    parser.add_argument("--matmuls", action="store_true")
+    parser.add_argument("measured", nargs="+")
+    parser.add_argument("--set", default="problems")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most", type=int, default=40)
     parser.add_argument("--target", default="sm_90a")
     parser.add_argument("--worst", type=int, default=0)
     options = parser.parse_args()

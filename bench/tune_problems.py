@@ -1,9 +1,11 @@
 """The problems that the tuner's model is judged by, for build/bench/tune_sweep and bench/tune.py.
 
-    python3 bench/tune_problems.py [--matmuls] [--small]
+    python3 bench/tune_problems.py [--set problems|matmuls|weak|fresh|small] [--seed N] [--shuffled]
 
-Prints at least 50 problems of four families; --matmuls: 200 shapes of products instead; --small:
-tiny ones, to try the programs themselves.  A problem is
+Prints at least 50 problems of four families; matmuls: 200 shapes of products instead; weak: random
+shapes of the families that a model has most trouble with, fresh: random shapes of all kinds (of
+both, other ones with each seed); small: tiny ones, to try the programs themselves; --shuffled: in
+random order, so that a run that is cut short has some of all.  A problem is
     problem FAMILY/NAME
     kernel FILE:KERNEL
     grid EXPR[, EXPR[, EXPR]]
@@ -12,7 +14,7 @@ tiny ones, to try the programs themselves.  A problem is
     config NAME=VALUE...      one line for each choice
     end
 """
-import itertools, random, sys
+import argparse, itertools, random, sys
 
 EXAMPLES, OWN = "examples/kernels", "bench/tune_kernels"
 
@@ -346,25 +348,98 @@ def matmuls():
 
 # ---- attention ----
 
+def attention(heads, dim, length, causal, configs=None):
+    each = {p: array("bf16", heads, length, dim) for p in ("q_ptr", "k_ptr", "v_ptr")}
+    return Problem("attention", f"bf16_{heads}x{length}x{dim}" + ("_causal" if causal else ""),
+                   f"{EXAMPLES}/attention.py:attention", f"cdiv(seq_len, BLOCK_M), {heads}",
+                   dict(**each, out_ptr=out("bf16", heads, length, dim), seq_len=length,
+                        scale=round(dim ** -0.5, 6)), configs or attention_configs(dim),
+                   dict(HEAD_DIM=dim, CAUSAL=bool(causal)))
+
+
 def attentions(size):
     shapes = [(128, 64, 512, 0), (64, 64, 1024, 0), (64, 64, 1024, 1), (32, 64, 4096, 0),
               (32, 64, 4096, 1), (8, 64, 16384, 1), (64, 128, 512, 1), (32, 128, 1024, 0),
               (32, 128, 2048, 1), (16, 128, 4096, 0), (16, 128, 4096, 1), (4, 128, 16384, 1),
               (12, 64, 1000, 0), (16, 32, 2048, 0)]
     for heads, dim, length, causal in shapes if size == "full" else [(2, 64, 256, 1)]:
-        each = {p: array("bf16", heads, length, dim) for p in ("q_ptr", "k_ptr", "v_ptr")}
-        yield Problem("attention", f"bf16_{heads}x{length}x{dim}" + ("_causal" if causal else ""),
-                      f"{EXAMPLES}/attention.py:attention", f"cdiv(seq_len, BLOCK_M), {heads}",
-                      dict(**each, out_ptr=out("bf16", heads, length, dim), seq_len=length,
-                           scale=round(dim ** -0.5, 6)), attention_configs(dim),
-                      dict(HEAD_DIM=dim, CAUSAL=bool(causal)))
+        yield attention(heads, dim, length, causal)
+
+
+# ---- random shapes ----
+
+def odd_matmul(draw, most):
+    """One whose rows begin at no multiples of 16 bytes, or those of one operand do not."""
+    m, n, k = (draw.randrange(128, 4096) for _ in range(3))
+    step = draw.choice((1, 2, 4))  # elements
+    n = n // step * step if draw.random() < 0.8 else 16 * (n // 16)
+    k = k // step * step if draw.random() < 0.5 else 16 * (k // 16)
+    return matmul(m, n, k, draw.choice(["f16", "bf16"]), draw.random() < 0.4,
+                  configs=product_configs(most=most))
+
+
+def flat_matmul(draw, most):
+    """One of few rows."""
+    widths = (1024, 1536, 2048, 3072, 4096, 5120, 7168, 8192, 11008, 14336)
+    shape = draw.choice((1, 7, 16, 16, 24, 32, 32, 48, 64)), draw.choice(widths), draw.choice(widths)
+    return matmul(*shape, draw.choice(["f16", "bf16"]), draw.random() < 0.5,
+                  configs=product_configs(rows=(16, 32, 64), most=most))
+
+
+def even_matmul(draw, most):
+    layers = (768, 1024, 1536, 2048, 3072, 4096, 5120, 8192)
+    if draw.random() < 0.5:
+        shape = tuple(draw.choice(layers) for _ in range(3))
+    else:
+        shape = draw.randrange(128, 4096), 16 * draw.randrange(8, 256), 16 * draw.randrange(8, 256)
+    return matmul(*shape, draw.choice(["f16", "bf16"]), draw.random() < 0.4,
+                  configs=product_configs(most=most))
+
+
+def random_attention(draw, most):
+    dim, length = draw.choice((32, 64, 64, 128, 128)), draw.choice((256, 512, 777, 1024, 2048, 3000,
+                                                                    4096, 8192))
+    heads = max(2, draw.choice((1, 2, 4)) * (1 << 22) // (length * dim * draw.choice((8, 16, 32))))
+    return attention(heads, dim, length, draw.random() < 0.5,
+                     attention_configs(dim)[:: 1 if most > 48 else 2])
+
+
+def random_problems(kinds, most, seed):
+    """`kinds`: how many of each, of the functions above."""
+    draw, seen = random.Random(seed), set()
+    for kind, number in kinds:
+        found = 0
+        while found < number:
+            p = kind(draw, most)
+            found += p.name not in seen
+            if p.name not in seen:
+                yield p
+            seen.add(p.name)
+
+
+WEAK = [(odd_matmul, 36), (flat_matmul, 32), (even_matmul, 16), (random_attention, 14)]
+FRESH = [(even_matmul, 24), (flat_matmul, 16), (odd_matmul, 16), (random_attention, 12)]
 
 
 def problems(size="full"):
     return [*elementwise(size), *reductions(size), *products(size), *attentions(size)]
 
 
-if __name__ == "__main__":
-    chosen = list(matmuls()) if "--matmuls" in sys.argv else \
-        problems("small" if "--small" in sys.argv else "full")
+def main():
+    sets = dict(problems=problems, matmuls=matmuls, small=lambda: problems("small"))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--set", choices=[*sets, "weak", "fresh"], default="problems")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most", type=int, default=40, help="configurations of a random product")
+    parser.add_argument("--shuffled", action="store_true")
+    options = parser.parse_args()
+    for name, kinds in ("weak", WEAK), ("fresh", FRESH):
+        sets[name] = lambda kinds=kinds: random_problems(kinds, options.most, options.seed)
+    chosen = list(sets[options.set]())
+    if options.shuffled:
+        random.Random(options.seed).shuffle(chosen)
     sys.stdout.write("".join(p.text() for p in chosen))
+
+
+if __name__ == "__main__":
+    main()

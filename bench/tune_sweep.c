@@ -5,13 +5,15 @@
  *
  * PROBLEMS is what bench/tune_problems.py prints.  A line for each candidate, as soon as it is
  * known, in columns parted by tabs: problem, configuration, median in us (or "fail"), fastest run,
- * registers, spilled bytes, shared bytes, runs (or the reason).  Candidates that have the same
- * code are measured once.  A candidate that is far behind the best of
- * its problem has few runs.  When one breaks the device's context, the program starts anew with the
- * next problem.
+ * registers, spilled bytes, shared bytes, runs (or the reason), and which code the launch took where
+ * that is not the first one.  Candidates that have the same code are measured once.  A candidate
+ * that is far behind the best of its problem has few runs.  Code of the next problems is made while
+ * those before are measured.  When one breaks the device's context, the program starts anew with
+ * the next problem.
  *
  * --predict needs no device: it prints the model's predictions for a target, and what they are made
  * from, as problem, configuration, NAME=VALUE... */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #include "runtime/compile/estimate_request.h"
+#include "runtime/device/device.h"
 #include "runtime/store/cache.h"
 #include "runtime/support/parallel.h"
 
@@ -43,6 +46,7 @@ typedef struct {
   nereid_kernel *kernel;
   char *why; /* it has no kernel */
   uint32_t grid[3];
+  nereid_launch *launch;
   nereid_timing timing; /* runs: 0 if it was not measured */
   Estimate estimate;
   CacheKey code; /* of a prediction */
@@ -56,6 +60,7 @@ typedef struct {
   Pairs args, fixed;
   Config *configs;
   int nconfigs;
+  void *data[PAIRS_MAX]; /* arrays among the arguments, on the device */
 } Problem;
 
 typedef struct {
@@ -196,8 +201,9 @@ static void add_constexprs(nereid_request *r, nereid_arg *args, const Pairs *pai
 }
 
 typedef struct {
-  const Sweep *sweep;
-  const Problem **problems; /* of the configuration in the same place */
+  Sweep *sweep;
+  int from, end;      /* problems */
+  Problem **problems; /* of the configuration in the same place */
   Config **configs;
   int n;
 } Batch;
@@ -303,9 +309,7 @@ static void make_patterns(Sweep *s) {
 }
 
 /* Numbers of 16 bits are bfloat16s: as float16s the same bits are small numbers, and as random. */
-static void *make_array(const Sweep *s, const Array *a) {
-  void *p;
-  must(nereid_alloc(&p, s->device, a->bytes), "memory");
+static void fill_array(const Sweep *s, const Array *a, void *p) {
   must(nereid_fill(s->device, p, 0, a->bytes, NULL), "filling");
   size_t element = element_bytes(a->dtype);
   const void *pattern = s->patterns[element == 1 ? 2 : element == 2];
@@ -315,7 +319,21 @@ static void *make_array(const Sweep *s, const Array *a) {
                      left < PATTERN_BYTES ? left : PATTERN_BYTES, NULL),
          "copying");
   }
-  return p;
+}
+
+static void fill_arrays(const Sweep *s, const Problem *p) {
+  for (int i = 0; i < p->args.n; i++) {
+    if (!p->data[i]) continue;
+    Array a = read_array(p->args.pairs[i].value);
+    fill_array(s, &a, p->data[i]);
+  }
+}
+
+static void allocate_arrays(const Sweep *s, Problem *p) {
+  for (int i = 0; i < p->args.n; i++) {
+    if (!is_array(p->args.pairs[i].value)) continue;
+    must(nereid_alloc(&p->data[i], s->device, read_array(p->args.pairs[i].value).bytes), "memory");
+  }
 }
 
 static int bind(nereid_binding *out, const Pairs *pairs) {
@@ -351,14 +369,14 @@ static void eval_grid(uint32_t grid[3], const Problem *p, const Config *c) {
   }
 }
 
-static int set_args(nereid_launch *l, const Problem *p, const nereid_image *image, void **data) {
+static int set_args(nereid_launch *l, const Problem *p, const nereid_image *image) {
   int code = 0;
   for (int i = 0; i < p->args.n && !code; i++) {
     int at = nereid_image_find_param(image, p->args.pairs[i].name);
     nereid_value *v;
     if (at < 0) continue;
-    if (data[i]) {
-      code = nereid_launch_set_pointer(l, at, data[i]);
+    if (p->data[i]) {
+      code = nereid_launch_set_pointer(l, at, p->data[i]);
       continue;
     }
     code = nereid_value_parse(&v, p->args.pairs[i].value);
@@ -367,6 +385,20 @@ static int set_args(nereid_launch *l, const Problem *p, const nereid_image *imag
     nereid_value_free(v);
   }
   return code;
+}
+
+/* Chooses the code of a launch, and compiles it if it is not the kernel's first one. */
+static void make_ready(void *context, size_t i) {
+  const Batch *b = context;
+  Config *c = b->configs[i];
+  if (!c->kernel) return;
+  int code = nereid_launch_new(&c->launch, c->kernel, c->grid);
+  if (!code) code = set_args(c->launch, b->problems[i], c->image);
+  if (!code) code = launch_ready(c->launch);
+  if (!code) return;
+  c->why = strdup(nereid_error_message());
+  nereid_launch_free(c->launch);
+  c->launch = NULL;
 }
 
 static int time_launch(nereid_timing *t, nereid_launch *l, double best) {
@@ -384,10 +416,13 @@ static void print_failure(const Problem *p, const Config *c, const char *why) {
 }
 
 static void print_times(const Problem *p, const Config *c, const nereid_timing *t) {
-  nereid_kernel_resources r = {0};
-  nereid_kernel_get_resources(&r, c->kernel);
-  printf("%s\t%s\t%.2f\t%.2f\t%d\t%d\t%lld\t%d\n", p->name, c->text, t->median_us, t->min_us,
-         r.registers, r.spill_bytes, (long long)r.shared_bytes, t->runs);
+  int variant;
+  const Loaded *code = c->launch->start.chosen;
+  const nereid_kernel_resources *r = &code->resources;
+  const char *late = kernel_late_reason(c->kernel, code, &variant);
+  printf("%s\t%s\t%.2f\t%.2f\t%d\t%d\t%lld\t%d\t%s\n", p->name, c->text, t->median_us,
+         t->min_us, r->registers, r->spill_bytes, (long long)r->shared_bytes, t->runs,
+         late ? late + strspn(late, ", ") : "");
 }
 
 static bool is_same(const Config *a, const Config *b) {
@@ -405,28 +440,20 @@ static const Config *find_same(const Problem *p, const Config *c) {
   return NULL;
 }
 
-static int measure(const Problem *p, Config *c, void **data, double best) {
-  nereid_launch *l = NULL;
-  eval_grid(c->grid, p, c);
+static int measure(const Problem *p, Config *c, double best) {
   const Config *same = find_same(p, c);
-  if (same) {
-    c->timing = same->timing;
-    return 0;
-  }
-  int code = nereid_launch_new(&l, c->kernel, c->grid);
-  if (!code) code = set_args(l, p, c->image, data);
-  if (!code) code = time_launch(&c->timing, l, best);
-  nereid_launch_free(l);
-  return code;
+  if (!same) return time_launch(&c->timing, c->launch, best);
+  c->timing = same->timing;
+  return 0;
 }
 
 /* False: the device's context is broken. */
-static bool measure_config(const Problem *p, Config *c, void **data, double *best) {
-  if (!c->kernel) {
+static bool measure_config(const Problem *p, Config *c, double *best) {
+  if (!c->launch) {
     print_failure(p, c, c->why);
     return true;
   }
-  int code = measure(p, c, data, *best);
+  int code = measure(p, c, *best);
   if (code) {
     c->timing.runs = 0;
     print_failure(p, c, nereid_error_message());
@@ -439,18 +466,12 @@ static bool measure_config(const Problem *p, Config *c, void **data, double *bes
 
 /* False: the device's context is broken. */
 static bool measure_problem(const Sweep *s, Problem *p) {
-  void *data[PAIRS_MAX] = {0};
   double best = 0;
   bool lost = false;
-  for (int i = 0; i < p->args.n; i++) {
-    if (!is_array(p->args.pairs[i].value)) continue;
-    Array a = read_array(p->args.pairs[i].value);
-    data[i] = make_array(s, &a);
-  }
+  fill_arrays(s, p);
   for (int i = 0; i < p->nconfigs && !lost; i++)
-    lost = !measure_config(p, &p->configs[i], data, &best);
+    lost = !measure_config(p, &p->configs[i], &best);
   fflush(stdout);
-  for (int i = 0; i < p->args.n && !lost; i++) nereid_free(s->device, data[i]);
   return !lost;
 }
 
@@ -516,12 +537,16 @@ static void print_prediction(const Problem *p, const Config *c) {
   printf("\n");
 }
 
-static void forget(Problem *p) {
+static void forget(const Sweep *s, Problem *p) {
+  for (int i = 0; i < p->args.n; i++)
+    if (p->data[i]) nereid_free(s->device, p->data[i]);
   for (int i = 0; i < p->nconfigs; i++) {
     Config *c = &p->configs[i];
+    nereid_launch_free(c->launch);
     nereid_kernel_free(c->kernel);
     nereid_image_free(c->image);
     free(c->why);
+    c->launch = NULL;
     c->kernel = NULL;
     c->image = NULL;
     c->why = NULL;
@@ -530,26 +555,33 @@ static void forget(Problem *p) {
 
 /* ---- all of them ---- */
 
-/* Compiles the problems from `at` on that make up a batch; returns the first one behind them. */
-static int compile_batch(Sweep *s, int at) {
-  int end = at, n = 0;
-  do n += s->problems[end++].nconfigs;
-  while (end < s->nproblems && n + s->problems[end].nconfigs <= BATCH_CONFIGS);
-  Batch b = {.sweep = s};
+/* The problems from `at` on that make up a batch. */
+static Batch batch_at(Sweep *s, int at) {
+  Batch b = {.sweep = s, .from = at, .end = at};
+  int n = 0;
+  if (at < s->nproblems) do n += s->problems[b.end++].nconfigs;
+  while (b.end < s->nproblems && n + s->problems[b.end].nconfigs <= BATCH_CONFIGS);
   b.problems = must_have(calloc((size_t)n + 1, sizeof *b.problems));
   b.configs = must_have(calloc((size_t)n + 1, sizeof *b.configs));
-  for (int i = at; i < end; i++)
+  for (int i = at; i < b.end; i++)
     for (int k = 0; k < s->problems[i].nconfigs; k++) {
       b.problems[b.n] = &s->problems[i];
       b.configs[b.n++] = &s->problems[i].configs[k];
     }
-  parallel_for((size_t)b.n, s->predict ? predict : compile, &b);
-  if (!s->predict) load(&b);
-  for (int i = at; i < end && s->predict; i++) put_in_order(&s->problems[i]);
-  for (int i = 0; i < b.n && s->predict; i++) print_prediction(b.problems[i], b.configs[i]);
-  free(b.problems);
-  free(b.configs);
-  return end;
+  return b;
+}
+
+static void *prepare_batch(void *arg) {
+  Batch *b = arg;
+  Sweep *s = b->sweep;
+  parallel_for((size_t)b->n, s->predict ? predict : compile, b);
+  for (int i = b->from; i < b->end && s->predict; i++) put_in_order(&s->problems[i]);
+  if (s->predict) return NULL;
+  for (int i = b->from; i < b->end; i++) allocate_arrays(s, &s->problems[i]);
+  for (int i = 0; i < b->n; i++) eval_grid(b->configs[i]->grid, b->problems[i], b->configs[i]);
+  load(b);
+  parallel_for((size_t)b->n, make_ready, b);
+  return NULL;
 }
 
 static double now(void) {
@@ -567,19 +599,36 @@ static void start_anew(char **argv, int from) {
   fail("/proc/self/exe", "can't be started");
 }
 
+/* Prints the results of a batch, and forgets it. */
+static void finish_batch(Batch *b, char **argv) {
+  Sweep *s = b->sweep;
+  for (int i = 0; i < b->n && s->predict; i++) print_prediction(b->problems[i], b->configs[i]);
+  for (int i = b->from; i < b->end; i++) {
+    if (!s->predict && !measure_problem(s, &s->problems[i])) start_anew(argv, i + 1);
+    forget(s, &s->problems[i]);
+  }
+  free(b->problems);
+  free(b->configs);
+}
+
 static void sweep(Sweep *s, int from, char **argv) {
   double start = now(), measuring = 0;
-  for (int at = from, end; at < s->nproblems; at = end) {
-    end = compile_batch(s, at);
+  Batch b = batch_at(s, from);
+  prepare_batch(&b);
+  while (b.n) {
+    pthread_t thread;
+    Batch next = batch_at(s, b.end);
+    if (pthread_create(&thread, NULL, prepare_batch, &next)) fail("threads", "there are no more");
     double begin = now();
-    for (int i = at; i < end; i++) {
-      if (!s->predict && !measure_problem(s, &s->problems[i])) start_anew(argv, i + 1);
-      forget(&s->problems[i]);
-    }
+    finish_batch(&b, argv);
     measuring += now() - begin;
-    fprintf(stderr, "%d of %d problems, %.1f s, %.1f of it measuring\n", end, s->nproblems,
+    fprintf(stderr, "%d of %d problems, %.1f s, %.1f of it measuring\n", b.end, s->nproblems,
             now() - start, measuring);
+    pthread_join(thread, NULL);
+    b = next;
   }
+  free(b.problems);
+  free(b.configs);
 }
 
 static void keep_only(Sweep *s, const char *only) {

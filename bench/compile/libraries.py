@@ -279,7 +279,7 @@ def sides_of(nereid, case):
     for side, libraries in (("kernels", "none"), ("library", "always")):
         try:
             made[side] = model = nereid.load(case.text(), libraries=libraries)
-            model._options = (*model._options, 3 * case.key.get("tf32", 0))
+            model._options["tf32"] = 3 * case.key.get("tf32", 0)
             model._on("cuda")
         except Exception as problem:
             made[side] = f"{type(problem).__name__}: {str(problem)[:600]}"
