@@ -27,7 +27,7 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 #define C_MEANING_FLAGS \
   "-ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls " \
   "-Wno-psabi"
-/* The same for this machine's processor. */
+/* Flags for code that runs on this machine alone. */
 #define C_FLAGS "-O2 -march=native " C_MEANING_FLAGS
 
 /* C for a nest at level thread.  The entry has the type

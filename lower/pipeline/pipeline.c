@@ -576,7 +576,7 @@ static int64_t shared_bytes(const Pipe *p, int depth) {
   return pair_bytes(p) * depth + other_bytes(p);
 }
 
-/* With so many slots, if that takes nothing from anybody who has a place beside `before` bytes. */
+/* Rotates with that many slots, if programs of others beside `before` bytes lose no place. */
 static bool find_rotation(Pipe *p, int depth, int64_t before) {
   int64_t bytes = shared_bytes(p, depth);
   p->release = (Release){0};
@@ -591,7 +591,7 @@ static bool find_rotation(Pipe *p, int depth, int64_t before) {
 /* Without a barrier, with a third slot if that takes nothing from anybody. */
 static bool find_release(Pipe *p, int depth, int64_t before) {
   int64_t more = shared_bytes(p, depth + 1);
-  bool deeper = depth == 2 && more <= p->u->machine->shared &&
+  bool deeper = depth == 2 && !p->u->most_stages && more <= p->u->machine->shared &&
                 rotation_programs(p, more) >= rotation_programs(p, before);
   p->depth = depth + deeper;
   p->rotation = (Rotation){0};
@@ -605,7 +605,8 @@ static void find_form(Pipe *p) {
   find_depth(p);
   int depth = p->depth;
   int64_t before = shared_bytes(p, depth);
-  if (depth == ROTATION_DEPTH - 1 && !p->u->most_stages && find_rotation(p, ROTATION_DEPTH, before)) return;
+  bool deeper = depth == ROTATION_DEPTH - 1 && !p->u->most_stages;
+  if (deeper && find_rotation(p, ROTATION_DEPTH, before)) return;
   if (find_rotation(p, depth, before)) return;
   if (find_release(p, depth, before)) return;
   p->release = (Release){0};
@@ -790,8 +791,8 @@ static bool find_steady(Pipe *p) {
   }
   for (size_t i = 0; i < p->pairs.len; i++) {
     Pair *x = &p->pairs.data[i];
-    x->steady = x->bulk ? steady[x->bulk->access.map.base->id]
-                        : is_steady(steady, &x->ld->mems[0].base);
+    x->steady =
+        x->bulk ? steady[x->bulk->access.map.base->id] : is_steady(steady, &x->ld->mems[0].base);
     n += x->steady;
   }
   return n && n < p->pairs.len;

@@ -312,8 +312,9 @@ const char *attention_place(AttentionWriter *w) {
   }
   block = arena_printf(a, last_first ? "(blocks - 1 - %s)" : "(%s)", block);
   if (cut)
-    text_printf(&t, "    block = %s\n    begin = block // %s * %lld\n"
-                    "    start = begin + block %% %s * BM",
+    text_printf(&t,
+                "    block = %s\n    begin = block // %s * %lld\n"
+                "    start = begin + block %% %s * BM",
                 block, tiles, (long long)x->own_block, tiles);
   else text_printf(&t, "    start = %s * BM", block);
   return t.data;
@@ -611,12 +612,13 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
 
 void attention_reserve_names(Kernel *k) {
   static const char *const names[] = {
-      "query", "key",   "value", "scores", "most",  "total", "older", "higher", "shift", "p",
-      "start", "first", "last",  "begin",  "end",   "share", "sum",   "log",    "batch", "blocks",
-      "d",     "e",     "s",     "mmask",  "nmask", "emask", "BM",    "BN",     "BD",    "BE",
-      "EDGE",  "grad",  "sums",  "delta",  "seed",  "bits",  "keep",  "kept",   "dp",    "ds",
-      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3",    "raw",    "table", "i",
-      "block", "place", "turns",  "seen",  "seen_first", "seen_last"};
+      "query", "key",   "value", "scores", "most",  "total", "older",      "higher",
+      "shift", "p",     "start", "first",  "last",  "begin", "end",        "share",
+      "sum",   "log",   "batch", "blocks", "d",     "e",     "s",          "mmask",
+      "nmask", "emask", "BM",    "BN",     "BD",    "BE",    "EDGE",       "grad",
+      "sums",  "delta", "seed",  "bits",   "keep",  "kept",  "dp",         "ds",
+      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3",         "raw",
+      "table", "i",     "block", "place",  "turns", "seen",  "seen_first", "seen_last"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -629,6 +631,12 @@ static void print_walk(AttentionWriter *w) {
   if (x->block_rows) attention_walk_blocks(w, call_keys);
   else if (x->high || x->low || x->splits > 1 || w->seen) attention_walk_seen(w, call_keys);
   else attention_walk_all(w, call_keys);
+}
+
+/* Below a lower limit, rows see nothing of the block's first keys. */
+static const char *attention_shift(const AttentionWriter *w) {
+  return w->may_see_nothing || w->x.low ? "tl.where(higher == float(\"-inf\"), 0.0, higher)"
+                                        : "higher";
 }
 
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
@@ -654,9 +662,6 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_find_tables(&w);
   print_walk(&w);
   text_puts(&k->body, end);
-  /* Behind a lower limit, rows see nothing of the block's first keys. */
-  const char *shift =
-      w.may_see_nothing || x->low ? "tl.where(higher == float(\"-inf\"), 0.0, higher)" : "higher";
   /* A positive scale keeps the order of scores: it goes into the exponential's argument. */
   const char *scale = arena_printf(k->arena, " * %s", attention_scale_text(&w));
   bool later = !w.added && x->scale > 0;
@@ -684,7 +689,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"keep", keep},
       {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
       {"seen", attention_edge(&w)},
-      {"shift", shift},
+      {"shift", attention_shift(&w)},
       {"wide", dtype_lang_name(x->wide)},
       {"precision", product_precision(k->graph, x->query->type.dtype, ROUNDS_AS_PRODUCT)}};
   kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);

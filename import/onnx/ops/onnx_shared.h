@@ -37,7 +37,7 @@ Node *onnx_angles(Build *b, Node *table, Node *positions);
 
 /* ---- windows (onnx_conv.c, onnx_pool.c) ---- */
 
-/* Of the node's attributes. */
+/* These read strides, pads and the rest from the node's attributes. */
 Node *onnx_convolution(OnnxCall *c, Node *x, Node *weight, Node *bias);
 Node *onnx_max_pool(OnnxCall *c, Node *x);
 Node *onnx_average_pool(OnnxCall *c, Node *x);
@@ -58,7 +58,7 @@ Node *onnx_integers(OnnxCall *c, Node *x, Node *zero);
 /* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix of onnx_integers
  * whose elements, or columns, are `scale` times as much. */
 Node *onnx_quantized_product(OnnxCall *c, Node *x, Node *operand, Node *scale);
-/* One parameter, or one for each index along an axis of x, as it broadcasts; NULL stays. */
+/* A parameter is one number, or one for each index along an axis of x, as it broadcasts; NULL stays. */
 Node *onnx_along_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x);
 
 #endif

@@ -96,7 +96,7 @@ static void test_packed(void) {
   check(tiling_packed(&p, list) > 0 && list[0].bn == 64 && list[0].bk == 256, "words beside");
 }
 
-/* Of one row and few columns, each multiprocessor has some warps. */
+/* Products of one row and few columns give each multiprocessor several warps. */
 static void test_packed_warps(void) {
   Tile list[TILING_MAX];
   for (int64_t k = 4096; k <= 14336; k += 14336 - 4096) {
