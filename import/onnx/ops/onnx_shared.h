@@ -58,7 +58,7 @@ Node *onnx_integers(OnnxCall *c, Node *x, Node *zero);
 /* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix of onnx_integers
  * whose elements, or columns, are `scale` times as much. */
 Node *onnx_quantized_product(OnnxCall *c, Node *x, Node *operand, Node *scale);
-/* A parameter is one number, or one for each index along an axis of x, as it broadcasts; NULL stays. */
+/* A parameter: one number, or one for each index along an axis; NULL stays. */
 Node *onnx_along_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x);
 
 #endif
