@@ -1,18 +1,66 @@
 #include "runtime/compile/estimate_request.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "lower/cost/launch_code.h"
 
 #include "runtime/compile/compilation.h"
 #include "runtime/device/device.h"
 #include "runtime/nereid_tune.h"
+
+enum { LATE_ARGS = 16, LATE_NAME = 64 };
+
+/* What a launch runs other than the kernel's own code: the tile IR that it is compiled from, and
+ * the request. */
+typedef struct {
+  char *text; /* malloc'ed; NULL: it runs the kernel's own */
+  nereid_request request;
+  nereid_arg args[LATE_ARGS];
+  char names[LATE_ARGS][LATE_NAME], types[LATE_ARGS][LATE_NAME];
+} Late;
 
 typedef struct {
   const EstimateLaunch *launch;
   Compilation *compilation;
   Estimate *out;
   LaunchStats *stats;
+  Late *late; /* NULL: not asked for */
 } Estimating;
+
+static void add_divisors(Late *late, const LaunchDivisor *d, int n) {
+  nereid_request *r = &late->request;
+  r->known_rows = 1;
+  r->args = late->args;
+  for (; r->nargs < n && r->nargs < LATE_ARGS; r->nargs++) {
+    int i = r->nargs;
+    snprintf(late->names[i], LATE_NAME, "%s", d[i].name);
+    snprintf(late->types[i], LATE_NAME, "%s:%d", d[i].dtype, d[i].divisor);
+    late->args[i] = (nereid_arg){.name = late->names[i], .type = late->types[i]};
+  }
+}
+
+/* A launch whose strides no tensor map takes runs code for their divisors, one of few programs code
+ * with deeper rings that its loop fills. */
+static void find_late(Late *late, const Estimating *e, const EstimateInput *in,
+                      const LaunchStats *f) {
+  const Unit *u = e->compilation->unit;
+  Arena *a = e->compilation->arena;
+  if (!u->tile || !in->peaks->sm) return;
+  int n, deep = launch_deep_stages(a, u);
+  const LaunchDivisor *divisors = launch_divisors(a, u->nest, in, &n);
+  bool few = deep && f->programs <= in->peaks->processors && f->waits >= deep;
+  if (!divisors && !few) return;
+  Text text = text_new(a);
+  tile_print(&text, u->tile, u->diags);
+  size_t size;
+  if (owned_copy(&late->text, &size, text.data, text.len)) return;
+  late->request = (nereid_request){.source = {.text = late->text, .size = size, .path = "late.tile"},
+                                   .target = e->launch->request->target};
+  if (divisors) add_divisors(late, divisors, n);
+  else late->request.num_stages = deep;
+}
 
 static int estimate_body(void *arg) {
   Estimating *e = arg;
@@ -28,10 +76,12 @@ static int estimate_body(void *arg) {
   *e->out = estimate_stats(&f, l->peaks);
   /* Not a number, as where peaks are missing, is no prediction. */
   if (!isfinite(e->out->us) || !isfinite(e->out->high_us)) *e->out = (Estimate){0};
+  if (e->late) find_late(e->late, e, &in, &f);
   return 0;
 }
 
-int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l) {
+/* The estimate of one code; `late` says whether a launch runs another one. */
+static int estimate_code(Estimate *out, LaunchStats *stats, const EstimateLaunch *l, Late *late) {
   const nereid_request *r = l->request;
   Compilation c;
   *out = (Estimate){0};
@@ -39,12 +89,31 @@ int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l)
   if (!code) code = compile_specialize(&c, r);
   if (!code) code = compile_lower(&c, r, LEVEL_THREAD);
   if (!code) {
-    Estimating e = {l, &c, out, stats};
+    Estimating e = {l, &c, out, stats, late};
     code = compile_guard(&c, COMPILE_CODE, estimate_body, &e);
   }
   code = compile_report(&c, code, r->on_message, r->context);
   compile_close(&c);
   return code;
+}
+
+int estimate_explain(Estimate *out, LaunchStats *stats, const EstimateLaunch *l) {
+  Late late = {0};
+  int code = estimate_code(out, stats, l, &late);
+  if (code || !late.text) {
+    nereid_text_free(late.text);
+    return code;
+  }
+  EstimateLaunch launched = *l;
+  Estimate estimate;
+  LaunchStats found;
+  launched.request = &late.request;
+  if (!estimate_code(&estimate, &found, &launched, NULL)) {
+    *out = estimate;
+    if (stats) *stats = found;
+  }
+  nereid_text_free(late.text);
+  return 0;
 }
 
 static void find_peaks(DevicePeaks *out, nereid_device *d, const char *target) {

@@ -4,6 +4,7 @@
 
 #include "lower/analysis/pointer_bounds.h"
 #include "lower/analysis/writes.h"
+#include "lower/cost/launch_code.h"
 #include "runtime/compile/compilation.h"
 #include "runtime/device/assembler.h"
 #include "runtime/device/device.h"
@@ -124,27 +125,6 @@ static void add_certain_reach(Maker *m) {
   for (uint32_t i = 0; i < m->ntaken; i++) m->variant.certain[m->from[i]].text = texts[i];
 }
 
-/* Rings as deep as shared memory has room for: a product's operands come from far, and a launch of
- * few programs waits for them.  Half of its loop's iterations, or few more, gain nothing. */
-static void add_deep(Maker *m, const char *turns) {
-  enum { SLOT_MORE = 64, LEAST_MORE = 2, MOST = 12 }; /* SLOT_MORE: mbarriers and alignment */
-  const Unit *u = m->c->unit;
-  const Nest *n = u->nest;
-  int64_t slot = 0, depth = 0;
-  for (uint32_t i = 0; i < n->nbuffers; i++) {
-    const NestBuffer *b = n->buffers[i];
-    if (b->slots < 2) continue;
-    if (depth && depth != b->slots) return;
-    depth = b->slots;
-    slot += b->bytes / b->slots;
-  }
-  if (!turns || !slot || m->kind < NEREID_PTX || !machine_has(u->machine, HAS_ASYNC_PROXY)) return;
-  int64_t deep = depth + (u->machine->shared - n->shared_bytes) / (slot + SLOT_MORE);
-  if (deep < depth + LEAST_MORE) return;
-  m->variant.deep = (int)(deep < MOST ? deep : MOST);
-  m->variant.turns.text = turns;
-}
-
 /* The runtime alias check of accesses that a pass has reordered, and the kernel from which one that
  * keeps their order is compiled where it fails. */
 static void add_alias_check(Maker *m) {
@@ -164,7 +144,8 @@ static void add_alias_check(Maker *m) {
   const char **bounds = ARENA_ARRAY(a, const char *, m->ntaken);
   for (uint32_t i = 0; i < m->ntaken; i++) names[i] = m->params[m->from[i]].name;
   pointer_bounds(bounds, u->tile, names, a);
-  add_deep(m, product_turns(u->tile, names, a));
+  v->turns.text = product_turns(u->tile, names, a);
+  v->deep = v->turns.text && m->kind >= NEREID_PTX ? launch_deep_stages(a, u) : 0;
   v->bounds = ARENA_ARRAY(a, IntExpr, m->nparams);
   for (uint32_t i = 0; i < m->ntaken; i++) v->bounds[m->from[i]].text = bounds[i];
   Text text = text_new(a);

@@ -343,8 +343,8 @@ typedef struct {
   int m, n, k, warps, stages;
 } Tile;
 
-/* The time of x by y, where y is [n, k], in bf16. */
-static double product_us(int m, int n, int k, const Tile *t) {
+/* x by y, where y is [n, k], in bf16. */
+static Found product_found(int m, int n, int k, const Tile *t) {
   char numbers[3][16];
   Case c = {
       "    rows = tl.cdiv(m, BM)\n"
@@ -363,7 +363,7 @@ static double product_us(int m, int n, int k, const Tile *t) {
        {"out", "*bf16:16", NULL},
        {"m", "i32:16", NULL},
        {"n", "i32:16", NULL},
-       {"k", "i32:16", NULL},
+       {"k", k % 16 ? "i32" : "i32:16", NULL},
        {"BM", NULL, numbers[0]},
        {"BN", NULL, numbers[1]},
        {"BK", NULL, numbers[2]}},
@@ -373,7 +373,27 @@ static double product_us(int m, int n, int k, const Tile *t) {
   snprintf(numbers[0], sizeof numbers[0], "%d", t->m);
   snprintf(numbers[1], sizeof numbers[1], "%d", t->n);
   snprintf(numbers[2], sizeof numbers[2], "%d", t->k);
-  return estimate_stages(&c, t->stages).estimate.us;
+  return estimate_stages(&c, t->stages);
+}
+
+static double product_us(int m, int n, int k, const Tile *t) {
+  return product_found(m, n, k, t).estimate.us;
+}
+
+/* What a launch runs that is not the kernel's first code. */
+static void test_late_code(void) {
+  static const Tile tile = {64, 128, 64, 4, 3};
+  Found few = product_found(1024, 1024, 4096, &tile), many = product_found(8192, 8192, 4096, &tile);
+  check(many.stats.stages == tile.stages, "many programs have the rings of the source");
+  check(few.stats.stages > tile.stages + 1, "few have deeper ones");
+  check(few.stats.shared > many.stats.shared, "which take more memory");
+  check(product_found(1024, 1024, 128, &tile).stats.stages == tile.stages,
+        "unless their loops don't fill them");
+  Found even = product_found(2048, 2048, 2048, &tile), odd = product_found(2048, 2048, 2044, &tile);
+  check(odd.stats.counts.issued > 2 * even.stats.counts.issued,
+        "threads copy rows that begin at no multiples of 16 bytes");
+  Found odder = product_found(2048, 2048, 2047, &tile);
+  check(odder.estimate.us > 1.3 * odd.estimate.us, "and longer element by element");
 }
 
 /* The order of times that one H200 took (bench/tune.md), where the slower one is not chosen. */
@@ -465,6 +485,7 @@ int main(void) {
   test_deep();
   test_product();
   test_rings();
+  test_late_code();
   test_small_products();
   test_order();
   return report();
