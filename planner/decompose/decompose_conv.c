@@ -109,28 +109,38 @@ static Node *of_elements(Build *b, const Conv *c) {
   return channel_product(b, x, build_transpose(b, w, 0, 1));
 }
 
+/* [O, C, window] as [O, window, C]. */
+static Node *channels_after_window(Build *b, Node *w) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(w);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i + 1 < rank ? i + 1 : 1;
+  return build_permute(b, w, axes);
+}
+
 /* Windows that neither overlap nor leave gaps: a product of the patches with one matrix.  For few
- * channels: of many, a window is better gone through element by element. */
+ * channels: of many, a window is better gone through element by element.  A patch has its elements
+ * in the order in which memory has them, so that loads are wide. */
 static Node *of_patches(Build *b, const Conv *c, const ValueType *result) {
   Dims *d = b->in.g->dims;
   Node *x = c->x, *w = c->weight;
-  uint32_t axes[GRAPH_RANK_MAX], rank = 2 * c->n + 2;
+  bool last = view_stride(b->in.g, x, 1) == 1; /* channels are next to each other */
+  uint32_t axes[GRAPH_RANK_MAX], rank = 2 * c->n + 2, channels = last ? rank - 1 : c->n + 1;
   Dim cut[GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX];
   cut[0] = x->type.shape[0];
   cut[1] = x->type.shape[1];
   axes[0] = 0;
-  axes[c->n + 1] = 1;
+  axes[channels] = 1;
   for (uint32_t i = 0; i < c->n; i++) {
     Dim windows = result->shape[i + 2], used = dim_mul(d, windows, c->stride[i]);
     x = build_slice(b, x, i + 2, build_const(b, 0), used, 1);
     cut[2 * i + 2] = windows;
     cut[2 * i + 3] = c->stride[i];
     axes[i + 1] = 2 * i + 2;
-    axes[c->n + 2 + i] = 2 * i + 3;
+    axes[c->n + 1 + i + !last] = 2 * i + 3;
   }
   x = build_permute(b, build_view(b, x, rank, cut), axes);
   memcpy(shape, x->type.shape, (c->n + 1) * sizeof *shape);
   shape[c->n + 1] = infer_product(&b->in, x->type.shape + c->n + 1, c->n + 1);
+  if (last) w = channels_after_window(b, w);
   w = build_view(b, w, 2, (Dim[]){w->type.shape[0], shape[c->n + 1]});
   return channel_product(b, build_view(b, x, c->n + 2, shape), build_transpose(b, w, 0, 1));
 }
