@@ -76,7 +76,10 @@ void infer_window_conv(Infer *in) {
   if (groups <= 0) infer_fail(in, E_GRAPH_STEP, (long long)groups);
   Dim wanted = dim_mul(in->g->dims, w->shape[s.n], infer_const(in, groups));
   infer_same_size(in, s.x->shape[s.n + 1], wanted, "the channels of input and weight");
-  infer_exact_div(in, w->shape[s.n + 1], groups);
+  int64_t joined = infer_int(in, "joined");
+  if (joined <= 0) infer_fail(in, E_GRAPH_STEP, (long long)joined);
+  infer_exact_div(in, w->shape[s.n], joined);
+  infer_exact_div(in, infer_exact_div(in, w->shape[s.n + 1], groups), joined);
   shape[s.n + 1] = w->shape[s.n + 1];
   infer_set(in, s.x->dtype, s.x->rank, shape);
 }

@@ -35,6 +35,8 @@ Window window_of(Graph *g, const Node *n) {
   return w;
 }
 
+int64_t window_joined(Graph *g, const Node *n) { return graph_arg(g, n, "joined").dim->value; }
+
 Dim window_count(Graph *g, const Window *w) {
   Dim n = dim_int(g->dims, 1);
   for (uint32_t i = 0; i < w->n; i++) n = dim_mul(g->dims, n, w->size[i]);

@@ -1,7 +1,10 @@
 /* Windows that slide over axes of a tensor: convolutions and pooling.
  *
  *   nereid.conv            input [N, sizes, C] and weight [window, C / groups, O]: sums over the
- *                          window and the channels of a group
+ *                          window and the channels of a group.  A group may be several that are
+ *                          `joined`: each has its channels of the input and of the result, and the
+ *                          weight is 0 where they are of different ones, which adds nothing, not
+ *                          even to a number that is not finite
  *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself
  *   nereid.pool_max, _sum  over the axes from `first` on, of any tensor
  *
@@ -26,6 +29,8 @@ typedef struct {
 
 /* The window of a PRIM_WINDOW or PRIM_CONVOLUTION. */
 Window window_of(Graph *g, const Node *n);
+/* How many groups a PRIM_CONVOLUTION has joined to one. */
+int64_t window_joined(Graph *g, const Node *n);
 /* The positions of a window. */
 Dim window_count(Graph *g, const Window *w);
 /* The largest power of two of which a PRIM_CONVOLUTION has whole blocks of channels; 0: those would

@@ -229,14 +229,63 @@ static Node *conv_as_sum(Build *b, const Conv *c) {
   return build_view(b, y, c->n + 2, shape);
 }
 
+/* ---- groups of few channels ---- */
+
+/* Do matrix units multiply its operands? */
+static bool has_units(Graph *g, DType t) {
+  enum { HALF_BITS = 16 };
+  if (g->host || !g->gpu) return false;
+  return dtype_bits(t) == HALF_BITS || graph_rounds(g, ROUNDS_AS_CONVOLUTION);
+}
+
+/* How many groups to join to one: units multiply whole blocks of channels, of which groups of a few
+ * have none.  1: none. */
+static int64_t groups_to_join(Build *b, const Conv *c) {
+  enum { FEW = 16, WANTED = 64 }; /* channels of a group; of those that are joined */
+  Dim per = c->weight->type.shape[1];
+  bool known = dim_is_int(c->groups) && dim_is_int(per) && dim_is_int(c->weight->type.shape[0]);
+  if (!known || per->value < 1 || per->value >= FEW) return 1;
+  if (!has_units(b->in.g, c->x->type.dtype)) return 1;
+  int64_t joined = 1;
+  for (int64_t n = 2; n * per->value <= WANTED; n++)
+    if (c->groups->value % n == 0 && n * per->value % FEW == 0) joined = n;
+  return joined;
+}
+
+/* A weight [window, C, O] as that of groups that are joined: 0 for channels of different ones. */
+static Node *block_diagonal(Build *b, const Conv *c, Node *w, int64_t joined) {
+  Graph *g = b->in.g;
+  Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), n = build_const(b, joined);
+  uint32_t rank = c->n + 5;
+  memcpy(shape, w->type.shape, c->n * sizeof *shape);
+  Dim *tail = shape + c->n, channels = w->type.shape[c->n], features = w->type.shape[c->n + 1];
+  Dim each = dim_floordiv(g->dims, features, c->groups);
+  memcpy(tail, (Dim[]){one, channels, dim_floordiv(g->dims, c->groups, n), n, each},
+         5 * sizeof *tail);
+  w = build_view(b, w, rank, shape);
+  tail[0] = n;
+  w = build_expand(b, w, rank, shape);
+  Node *of_input = build_view(b, build_arange(b, n), 5, (Dim[]){n, one, one, one, one});
+  Node *of_result = build_view(b, build_arange(b, n), 2, (Dim[]){n, one});
+  Node *same = build_op2(b, OP_aten_eq_Tensor, of_input, of_result);
+  w = build_where(b, same, arg_node(w), build_int(b, 0));
+  tail[0] = dim_mul(g->dims, n, channels);
+  tail[1] = features;
+  return build_view(b, w, c->n + 2, shape);
+}
+
 static Node *of_windows(Build *b, const Conv *c) {
   Graph *g = b->in.g;
   if (build_wide(c->x->type.dtype) != DT_F32) return conv_as_sum(b, c);
-  return build(
-      b, OP_nereid_conv_default,
-      ARGS(arg_node(decompose_channels_last(b, c->x)), arg_node(window_first(b, c->weight)),
-           arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
-           arg_dims(g, c->n, c->spread), arg_dim(c->groups)));
+  int64_t joined = groups_to_join(b, c);
+  Node *w = window_first(b, c->weight);
+  if (joined > 1) w = block_diagonal(b, c, w, joined);
+  Dim groups = dim_floordiv(g->dims, c->groups, build_const(b, joined));
+  Arg args[] = {arg_node(decompose_channels_last(b, c->x)), arg_node(w),
+                arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
+                arg_dims(g, c->n, c->spread), arg_dim(groups), build_int(b, joined)};
+  uint32_t n = sizeof args / sizeof *args;
+  return build(b, OP_nereid_conv_default, joined > 1 ? n : n - 1, args);
 }
 
 enum { FEW_CHANNELS = 16 };

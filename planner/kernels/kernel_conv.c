@@ -264,9 +264,54 @@ static Rows rows_of_images(Conv *c) {
   return r;
 }
 
+/* ---- joined groups ---- */
+
+/* Lines, four columns more to the right. */
+static const char *indented(Conv *c, const char *lines) {
+  Text t = text_new(c->k->arena);
+  while (*lines) {
+    size_t n = strcspn(lines, "\n");
+    text_printf(&t, "    %.*s\n", (int)n, lines);
+    lines += n + (lines[n] == '\n');
+  }
+  return t.data ? t.data : "";
+}
+
+/* What the loop of a kernel reads, and how often it goes around. */
+typedef struct {
+  const char *steps, *left, *right, *left_condition, *right_condition, *precision;
+} Loop;
+
+/* 0 times a number that is not finite is NaN, also where the number is of another group: then the
+ * tile is computed again, a group at a time. */
+static const char *groups_apart(Conv *c, const char *size, const Loop *l) {
+  int64_t joined = window_joined(c->k->graph, c->node);
+  if (joined == 1) return "";
+  Text t = text_new(c->k->arena);
+  long long channels = c->channels->value / joined;
+  long long features = c->k->group->extent[2]->value / joined;
+  text_printf(&t,
+              "    if tl.max((acc != acc).to(tl.int32)) > 0:\n"
+              "        # A number that is not finite is a matter of its own group.\n"
+              "        acc = tl.zeros([%s, BN], dtype=tl.float32)\n"
+              "        for turn in tl.range(0, %lld * (%s), num_stages=1):\n"
+              "            group, step = turn // (%s), turn %% (%s)\n%s",
+              size, (long long)joined, l->steps, l->steps, l->steps, indented(c, c->step.data));
+  text_printf(&t,
+              "            left = tl.load(%s, mask=%s, other=0.0)\n"
+              "            right = tl.load(%s, mask=nmask%s, other=0.0)\n"
+              "            left = tl.where(ka // %lld == group, left, 0.0)\n"
+              "            own = tl.dot(left, right%s)\n"
+              "            acc = tl.where(n // %lld == group, acc + own, acc)\n",
+              l->left, l->left_condition, l->right, l->right_condition, channels, l->precision,
+              features);
+  return t.data;
+}
+
 void kernel_conv(Text *out, Kernel *k) {
   const Group *g = k->group;
   Conv c = {.k = k, .node = g->nodes.data[0]};
+  Loop l;
   c.w = window_of(k->graph, c.node);
   c.channels = c.w.weight->type.shape[c.w.n];
   c.blocks = window_block(c.node) != 0;
@@ -275,8 +320,10 @@ void kernel_conv(Text *out, Kernel *k) {
   c.step = text_new(k->arena);
   product_bind(k);
   Rows rows = c.images ? rows_of_images(&c) : consecutive_rows(&c);
-  const char *conditions[2], *steps = begin_step(&c);
-  const char *a = left(&c, &conditions[0]), *b = right(&c, &conditions[1]);
+  l.precision = product_precision(k->graph, c.node->type.dtype, ROUNDS_AS_CONVOLUTION);
+  l.steps = begin_step(&c);
+  l.left = left(&c, &l.left_condition);
+  l.right = right(&c, &l.right_condition);
   product_epilogue(k);
   Slot slots[] = {
       {"n", kernel_extent(k, g->extent[2])},
@@ -287,12 +334,13 @@ void kernel_conv(Text *out, Kernel *k) {
       {"place", rows.place.data},
       {"inside", rows.inside.data},
       {"rows", c.rows.len ? c.rows.data : ""},
-      {"steps", steps},
+      {"steps", l.steps},
       {"step", c.step.data},
-      {"left", a},
-      {"left_condition", conditions[0]},
-      {"right", b},
-      {"right_condition", conditions[1]},
-      {"precision", product_precision(k->graph, c.node->type.dtype, ROUNDS_AS_CONVOLUTION)}};
+      {"left", l.left},
+      {"left_condition", l.left_condition},
+      {"right", l.right},
+      {"right_condition", l.right_condition},
+      {"precision", l.precision},
+      {"apart", groups_apart(&c, rows.size.data, &l)}};
   kernel_emit(out, k, "convolution.py", slots, sizeof slots / sizeof *slots);
 }

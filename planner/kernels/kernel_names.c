@@ -12,29 +12,22 @@ struct KernelName {
 
 /* Names that a kernel's variables may not have. */
 static const char *const reserved[] = {
-    "across", "down", "deep", "image", "y", "z", "BI", "BW", "BH", "BD",
-    "tl",          "triton",  "libdevice", "xindex",      "rindex",  "xmask",      "rmask",
-    "XBLOCK",      "RBLOCK",  "False",     "True",        "None",    "and",        "as",
-    "def",         "for",     "if",        "in",          "is",      "lambda",     "not",
-    "or",          "range",   "float",     "int",         "max",     "min",        "abs",
-    "acc",         "m",       "n",         "k",           "b",       "x",          "r",
-    "maximum",     "minimum", "multiply",  "either",      "both",    "pid",        "rows",
-    "columns",     "band",    "height",    "batch",       "mmask",   "nmask",      "start",
-    "ka",          "kb",      "left",      "right",       "log_add", "later_max",  "later_min",
-    "sorted_rows", "search",  "merged",    "segment_sum", "step",    "position",   "BM",
-    "BN",          "BK",      "suppress",  "overlaps",    "corners", "exact_gelu", "mish_of",
-    "check_index", "is_index", "first",       "weight",     "within",  "beside",
-    "following",   "sorted_in_parts", "two_fields", "one_field", "scale_halves",
-    "table", "bytes_of_table", "choose_numbers",
+    "across", "down", "deep", "image", "y", "z", "BI", "BW", "BH", "BD", "tl", "triton",
+    "libdevice", "xindex", "rindex", "xmask", "rmask", "XBLOCK", "RBLOCK", "False", "True", "None",
+    "and", "as", "def", "for", "if", "in", "is", "lambda", "not", "or", "range", "float", "int",
+    "max", "min", "abs", "acc", "m", "n", "k", "b", "x", "r", "maximum", "minimum", "multiply",
+    "either", "both", "pid", "rows", "columns", "band", "height", "batch", "mmask", "nmask",
+    "start", "ka", "kb", "left", "right", "log_add", "later_max", "later_min", "sorted_rows",
+    "search", "merged", "segment_sum", "step", "position", "BM", "BN", "BK", "suppress", "overlaps",
+    "corners", "exact_gelu", "mish_of", "check_index", "is_index", "first", "weight", "within",
+    "beside", "following", "sorted_in_parts", "two_fields", "one_field", "scale_halves", "table",
+    "bytes_of_table", "choose_numbers",
     /* digits of a packed weight's indices, and how many a tile has of each (kernel_packed.c) */
-    "k0",          "k1",      "k2",        "k3",          "k4",      "k5",         "K0",
-    "K1",          "K2",      "K3",        "K4",          "K5",      "n0",         "n1",
-    "n2",          "n3",      "n4",        "n5",          "N0",      "N1",         "N2",
-    "N3",          "N4",      "N5",        "k6",          "k7",      "K6",         "K7",
-    "n6",          "n7",      "N6",        "N7",          "P0",      "P1",         "P2",
-    "P3",          "P4",      "P5",        "P6",          "P7",      "Q0",         "Q1",
-    "Q2",          "Q3",      "Q4",        "Q5",          "Q6",      "Q7",         "SEGMENTS",
-    "column",      "two_words", "factor",      "offset",      "part",      "sums",        "plane"};
+    "k0", "k1", "k2", "k3", "k4", "k5", "K0", "K1", "K2", "K3", "K4", "K5", "n0", "n1", "n2", "n3",
+    "n4", "n5", "N0", "N1", "N2", "N3", "N4", "N5", "k6", "k7", "K6", "K7", "n6", "n7", "N6", "N7",
+    "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "Q0", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7",
+    "SEGMENTS", "column", "two_words", "factor", "offset", "part", "sums", "plane", "turn", "group",
+    "own"};
 
 /* Reserved names: functions of special mathematics in planner/kernels/templates. */
 static const char *const reserved_special[] = {
@@ -42,7 +35,7 @@ static const char *const reserved_special[] = {
     "gcd",         "gamma_factor",     "gamma_series", "gamma_fraction", "gamma_near_0",
     "gamma_large", "incomplete_gamma", "next_after",   "order_of",       "recurrence",
     "chebyshev",   "hermite",          "laguerre",     "legendre",       "zeta",
-    "poly",        "largest",          "alike",       "power_of_2"};
+    "poly",        "largest",          "alike",        "power_of_2"};
 
 static KernelName *kernel_name_entry(Kernel *k, Name name) {
   void **slot = namemap_put(k->arena, &k->names, name);

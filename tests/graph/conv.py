@@ -581,6 +581,9 @@ IMAGES = [
     ((2, 64, 8, 8), 64, (3, 3), 1, 1, 2, 1), ((3, 16, 41), 32, (5, ), 2, 1, 1, 1),
     ((2, 16, 4, 5, 6), 16, (2, 3, 1), (1, 1, 0), 1, 1, 1), ((2, 32, 9, 9), 32, (3, 3), 1, 1, 1, 2),
     ((2, 32, 1, 65), 32, (1, 3), (0, 1), 1, 1, 1), ((1, 16, 12, 12), 16, (3, 3), 3, 2, 1, 1),
+    # groups of few channels, which are joined
+    ((2, 64, 8, 8), 64, (3, 3), 1, 1, 16, 1), ((1, 128, 5, 7), 64, (3, 3), 1, 1, 32, 1),
+    ((2, 48, 9, 9), 96, (3, 3), 1, 1, 12, 2), ((3, 16, 41), 32, (5, ), 2, 1, 8, 1),
     # windows that do not overlap, of few channels
     ((2, 3, 8, 12), 24, (4, 4), 0, 1, 1, 4), ((2, 5, 9, 6), 16, (2, 2), 0, 1, 1, 2),
 ]
@@ -625,7 +628,7 @@ def images(folder):
             continue
         text = pathlib.Path(plan).read_text()
         check(("BI: " in text) == (stride == 1), f"parts of {shape}")
-        joined, patches = False, stride == size[0]
+        joined, patches = groups > 2, stride == size[0]
         if n == 2 and not joined and not patches:
             check(("_clone(" in text) != last, f"{shape}: the weight is copied")
         want = conv(np.moveaxis(x, -1, 1).astype("f4"), w.astype("f4"), None, stride,
@@ -633,6 +636,7 @@ def images(folder):
         got = np.load(f"{folder}/images/output_0.npy")
         want = np.moveaxis(want, 1, -1).astype(np.float16)
         check(np.array_equal(got, want, equal_nan=True), f"images {shape} in {groups} groups")
+        check(("== group" in text) == joined, f"groups of {shape} are joined")
 
 
 def main():

@@ -20,4 +20,5 @@ def {{name}}({{parameters}}, {{sides}}, BN: tl.constexpr, BK: tl.constexpr):
         left = tl.load({{left}}, mask={{left_condition}}, other=0.0)
         right = tl.load({{right}}, mask=nmask{{right_condition}}, other=0.0)
         acc = tl.dot(left, right, acc{{precision}})
+{{apart}}
 {{body}}
