@@ -381,7 +381,8 @@ def odd_matmul(draw, most):
 def flat_matmul(draw, most):
     """One of few rows."""
     widths = (1024, 1536, 2048, 3072, 4096, 5120, 7168, 8192, 11008, 14336)
-    shape = draw.choice((1, 7, 16, 16, 24, 32, 32, 48, 64)), draw.choice(widths), draw.choice(widths)
+    rows = draw.choice((1, 7, 16, 16, 24, 32, 32, 48, 64))
+    shape = rows, draw.choice(widths), draw.choice(widths)
     return matmul(*shape, draw.choice(["f16", "bf16"]), draw.random() < 0.5,
                   configs=product_configs(rows=(16, 32, 64), most=most))
 

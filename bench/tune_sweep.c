@@ -5,8 +5,8 @@
  *
  * PROBLEMS is what bench/tune_problems.py prints.  A line for each candidate, as soon as it is
  * known, in columns parted by tabs: problem, configuration, median in us (or "fail"), fastest run,
- * registers, spilled bytes, shared bytes, runs (or the reason), and which code the launch took where
- * that is not the first one.  Candidates that have the same code are measured once.  A candidate
+ * registers, spilled bytes, shared bytes, runs (or the reason), and which code the launch took
+ * where that is not the first one.  Candidates that have the same code are measured once.  A candidate
  * that is far behind the best of its problem has few runs.  Code of the next problems is made while
  * those before are measured.  When one breaks the device's context, the program starts anew with
  * the next problem.
@@ -377,6 +377,7 @@ static int set_args(nereid_launch *l, const Problem *p, const nereid_image *imag
     if (at < 0) continue;
     if (p->data[i]) {
       code = nereid_launch_set_pointer(l, at, p->data[i]);
+      l->start.extent[at] = (IntRange){0, (int64_t)read_array(p->args.pairs[i].value).bytes - 1};
       continue;
     }
     code = nereid_value_parse(&v, p->args.pairs[i].value);
@@ -531,8 +532,8 @@ static void print_prediction(const Problem *p, const Config *c) {
          n->alu, n->special, n->convert, n->shuffle);
   printf(" banks=%.1f banks_least=%.1f lines=%.1f lines_least=%.1f tensor=%.1f operands=%.1f",
          n->shared, n->shared_least, n->lines, n->lines_least, n->tensor, n->operands);
-  printf(" sent=%.1f barriers=%.1f atomics=%.1f rounds=%.1f code=", n->sent, n->barriers,
-         n->atomics, n->rounds);
+  printf(" sent=%.1f barriers=%.1f atomics=%.1f rounds=%.1f code=", n->sent,
+         n->barriers, n->atomics, n->rounds);
   for (size_t i = 0; i < sizeof c->code.bytes; i++) printf("%02x", c->code.bytes[i]);
   printf("\n");
 }

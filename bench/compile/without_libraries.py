@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Inference of a few layers of models in bf16, by kernels of ours alone, with libraries where records
-say that they are faster (the default), and with libraries wherever they can be.
+"""Inference of a few layers of models in bf16, by kernels of ours alone, with libraries where
+records say that they are faster (the default), and with libraries wherever they can be.
 
     without_libraries.py [--names bert,vit] [--profiles FOLDER] [--device cuda|cpu]
 

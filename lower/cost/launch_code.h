@@ -1,6 +1,6 @@
 /* Which code of a kernel a launch runs.  Kernels take for granted that strides of their tensor maps
- * are multiples of 16 bytes, and have as many slots in a ring as the source says; launches of others,
- * and of few programs, run code that is compiled late (runtime/launch/late_code.c). */
+ * are multiples of 16 bytes, and have as many slots in a ring as the source says; launches of
+ * others, and of few programs, run code that is compiled late (runtime/launch/late_code.c). */
 #ifndef NEREID_LOWER_COST_LAUNCH_CODE_H
 #define NEREID_LOWER_COST_LAUNCH_CODE_H
 

@@ -56,8 +56,8 @@ static void find_late(Late *late, const Estimating *e, const EstimateInput *in,
   tile_print(&text, u->tile, u->diags);
   size_t size;
   if (owned_copy(&late->text, &size, text.data, text.len)) return;
-  late->request = (nereid_request){.source = {.text = late->text, .size = size, .path = "late.tile"},
-                                   .target = e->launch->request->target};
+  nereid_source source = {.text = late->text, .size = size, .path = "late.tile"};
+  late->request = (nereid_request){.source = source, .target = e->launch->request->target};
   if (divisors) add_divisors(late, divisors, n);
   else late->request.num_stages = deep;
 }
