@@ -33,6 +33,7 @@ class Request(ctypes.Structure):
                 ("context", c_void_p), ("language", c_char_p), ("num_warps", c_int),
                 ("num_stages", c_int), ("num_ctas", c_int), ("maxnreg", c_int),
                 ("no_fp_fusion", c_int), ("no_tensor_maps", c_int), ("known_rows", c_int),
+                ("loops", c_int),
                 ("debug", c_int), ("allow_overflow", c_int), ("denormals", c_int), ("pdl", c_int),
                 ("steady", c_int), ("dot_precision", c_char_p), ("alias", c_int)]
 

@@ -42,6 +42,7 @@ typedef struct {
   NestVar **ahead;       /* by var id: the variable that runs ahead */
   uint32_t nvars;        /* size of these two */
   int depth;
+  bool rings_alone; /* shared memory is theirs alone */
   NestStmt *dot;      /* the first that runs on into the next iteration; NULL: none does */
   Rotation rotation;
   Release release;

@@ -436,6 +436,7 @@ static void note_uses_of_block(Uses *u, const NestBlock *b) {
  * share bytes with each other, but none is smaller than the largest of them. */
 static int64_t other_bytes(const Pipe *p) {
   enum { COMBINE_BYTES = 16384 };
+  if (p->rings_alone) return 0;
   Uses u = {p, ARENA_ARRAY(p->scratch, uint8_t, p->n->nbuffers + 1), BEFORE, false};
   note_uses_of_block(&u, p->n->body);
   int64_t sum = 0, largest = 0, most = p->u->machine->shared / 2;
@@ -839,6 +840,7 @@ static bool copies_boxes(Unit *u, NestBlock *b) {
       if (copies_boxes(u, st->regions[r])) return true;
     if (st->code != NEST_FOR || !pipe_is_repeated(st)) continue;
     Pipe p = pipe_new(u, st);
+    p.rings_alone = true; /* boxes that are stored leave room */
     bool found = plan(&p) && p.nbulk;
     arena_free(p.scratch);
     if (found) return true;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/analysis/lone_programs.h"
 #include "lower/analysis/pointer_bounds.h"
 #include "lower/analysis/writes.h"
 #include "lower/cost/launch_code.h"
@@ -125,6 +126,23 @@ static void add_certain_reach(Maker *m) {
   for (uint32_t i = 0; i < m->ntaken; i++) m->variant.certain[m->from[i]].text = texts[i];
 }
 
+/* A product of boxes, of which a multiprocessor has one program at a time: with others beside it,
+ * they fill the time between two. */
+static bool may_loop(const Unit *u) {
+  const Nest *n = u->nest;
+  return n->nmaps && n->shared_bytes > u->machine->shared / 2 && !u->tile->options.pdl &&
+         has_lone_programs(u->tile);
+}
+
+/* Other code for launches of few programs, and of many. */
+static void add_by_programs(Maker *m, const char *turns) {
+  const Unit *u = m->c->unit;
+  if (!turns || m->kind < NEREID_PTX || !machine_has(u->machine, HAS_ASYNC_PROXY)) return;
+  m->variant.deep = launch_deep_stages(m->c->arena, u);
+  m->variant.loops = may_loop(u);
+  if (m->variant.deep || m->variant.loops) m->variant.turns.text = turns;
+}
+
 /* The runtime alias check of accesses that a pass has reordered, and the kernel from which one that
  * keeps their order is compiled where it fails. */
 static void add_alias_check(Maker *m) {
@@ -144,8 +162,7 @@ static void add_alias_check(Maker *m) {
   const char **bounds = ARENA_ARRAY(a, const char *, m->ntaken);
   for (uint32_t i = 0; i < m->ntaken; i++) names[i] = m->params[m->from[i]].name;
   pointer_bounds(bounds, u->tile, names, a);
-  v->turns.text = product_turns(u->tile, names, a);
-  v->deep = v->turns.text && m->kind >= NEREID_PTX ? launch_deep_stages(a, u) : 0;
+  add_by_programs(m, product_turns(u->tile, names, a));
   v->bounds = ARENA_ARRAY(a, IntExpr, m->nparams);
   for (uint32_t i = 0; i < m->ntaken; i++) v->bounds[m->from[i]].text = bounds[i];
   Text text = text_new(a);

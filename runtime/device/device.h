@@ -251,8 +251,12 @@ typedef enum {
   LATE_ORDERED, /* it keeps the order of all accesses, and has no tensor maps */
   LATE_PLAIN,   /* it has no tensor maps */
   LATE_DIVIDED, /* its tensor maps need no more than given divisors */
-  LATE_DEEP     /* its rings fill shared memory */
+  LATE_DEEP,    /* its rings fill shared memory */
+  LATE_LOOPS    /* a program does the work of several */
 } LateKind;
+
+/* Late code has at most so many slots more than its variant. */
+enum { LATE_SLOTS = 4 };
 
 /* NULL: there is no such code; in order there always is.  `divisors`, by parameter, of LATE_DIVIDED
  * alone; 1: none is known. */

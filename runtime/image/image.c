@@ -92,7 +92,7 @@ static int copy_alias_check(nereid_image *image, ImageVariant *v, const ImageVar
   if (from->nnoalias)
     memcpy(v->noalias, from->noalias, (size_t)from->nnoalias * sizeof *v->noalias);
   if (from->ordered) v->ordered = arena_strndup(a, from->ordered, from->ordered_size);
-  if (from->deep)
+  if (from->deep || from->loops)
     code = intexpr_parse_bounds(a, &v->turns, from->turns.text, image->bound_names,
                                 image_nbound_names(image));
   v->bounds = from->bounds ? ARENA_ARRAY(a, IntExpr, (size_t)image->nparams) : NULL;

@@ -78,7 +78,9 @@ typedef struct {
   size_t ordered_size;
   int deep; /* stages of rings that fill shared memory, for launches of which a multiprocessor has
                one program at most, compiled from `ordered`; 0: there are none */
-  IntExpr turns; /* with `deep`: how often a ring's loop runs, over image_bound_names */
+  bool loops; /* launches of many programs may run code, compiled from `ordered`, of which a program
+                 does the work of several */
+  IntExpr turns; /* with these: how often a ring's loop runs, over image_bound_names */
   ImageSlot *slots;
   int nslots;
   bool has_grid; /* the launched grid is a function of the user's */

@@ -13,7 +13,7 @@
  *   noalias 0 1 same
  *   bounds 0 "4 * span(0, n)"
  *   certain 0 "4 * min(n, grid_x * 256)"
- *   deep 8 "max(0, cdiv(k, 64))"
+ *   deep 8 "max(0, cdiv(k, 64))", or with loops over programs: loops 8 "max(0, cdiv(k, 64))"
  *   ordered 3120
  *   ... 3120 bytes and a newline
  *   code 2311
@@ -117,8 +117,8 @@ static void write_variant(Text *t, const ImageVariant *v, int nparams) {
                 v->noalias[i].or_same ? " same" : "");
   write_reach(t, "bounds", v->bounds, nparams);
   write_reach(t, "certain", v->certain, nparams);
-  if (v->deep) {
-    text_printf(t, "deep %d ", v->deep);
+  if (v->deep || v->loops) {
+    text_printf(t, "%s %d ", v->loops ? "loops" : "deep", v->deep);
     text_quote(t, v->turns.text);
     text_puts(t, "\n");
   }
@@ -362,7 +362,8 @@ static void read_expression_of(ImageReader *r, IntExpr **all) {
   if (!r->bad) (*all)[i].text = text;
 }
 
-static void read_deep(ImageReader *r, ImageVariant *v) {
+static void read_deep(ImageReader *r, ImageVariant *v, bool loops) {
+  v->loops = loops;
   v->deep = (int)read_bounded(r, 64);
   need(r, " ");
   v->turns.text = read_quoted(r);
@@ -409,7 +410,9 @@ static int read_variant(ImageReader *r) {
     } else if (accept_word(r, "certain ")) {
       read_expression_of(r, &v.certain);
     } else if (accept_word(r, "deep ")) {
-      read_deep(r, &v);
+      read_deep(r, &v, false);
+    } else if (accept_word(r, "loops ")) {
+      read_deep(r, &v, true);
     } else if (accept_word(r, "ordered ")) {
       v.ordered = read_bytes(r, &v.ordered_size);
     } else {

@@ -4,7 +4,7 @@
  * A variant takes for granted that some arguments' memory is apart, and that its tensor maps can be
  * made.  For launches of others there is code that keeps the order of all accesses, code without
  * maps, and code for the divisors that a launch's strides have.  Launches of few programs have code
- * with deeper rings. */
+ * with deeper rings, those of many with a loop over programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +58,7 @@ static int compile_late(nereid_image **out, const nereid_kernel *k, const ImageV
   r.known_rows = l->kind == LATE_DIVIDED;
   r.no_tensor_maps = l->kind == LATE_PLAIN;
   if (l->kind == LATE_DEEP) r.num_stages = v->deep;
+  r.loops = l->kind == LATE_LOOPS;
   if (l->kind == LATE_ORDERED) r.alias = NEREID_ALIAS_ORDERED;
   if (!code) code = nereid_compile(out, &r, v->kind);
   free(d.list);
@@ -73,12 +74,34 @@ static int arg_slots(const ImageVariant *v) {
   return n;
 }
 
+/* Have expressions the grid by its name? */
+static bool names_grid(const nereid_image *image) {
+  for (int i = 0; i < image->nparams; i++) {
+    const char *name = image->params[i].name;
+    if (!strcmp(name, "grid_x") || !strcmp(name, "processors")) return false;
+  }
+  return true;
+}
+
+static int count_maps(const ImageVariant *v) {
+  int n = 0;
+  for (int i = 0; i < v->nslots; i++) n += v->slots[i].kind == SLOT_MAP;
+  return n;
+}
+
+/* A loop over programs gains where boxes are stored, too. */
+static bool fits_loops(const nereid_kernel *k, const ImageVariant *v, const ImageVariant *made) {
+  return names_grid(k->image) && count_maps(made) > count_maps(v);
+}
+
 /* The parameters of IR text are the slots of the variant that it was printed for, in order.  Do
  * expressions of the one image mean the same in the other, and has a launch room for its slots?
  * Code in order has neither expressions nor maps. */
-static bool is_alike(const nereid_kernel *k, const ImageVariant *v, const nereid_image *made) {
-  int n = arg_slots(v);
-  bool alike = n == made->nparams && made->variants[0]->nslots <= v->nslots;
+static bool is_alike(const nereid_kernel *k, const ImageVariant *v, const nereid_image *made,
+                     LateKind kind) {
+  int n = arg_slots(v), more = kind == LATE_LOOPS;
+  bool alike = n + more == made->nparams && made->variants[0]->nslots <= v->nslots + LATE_SLOTS;
+  if (more) alike = alike && fits_loops(k, v, made->variants[0]);
   for (int i = 0; i < n && alike; i++)
     alike = !strcmp(made->params[i].name, k->image->params[v->slots[i].param].name);
   return alike;
@@ -95,6 +118,7 @@ static void take_interface(ImageVariant *own, Arena *a, const nereid_kernel *k,
   own->slots = ARENA_ARRAY(a, ImageSlot, (size_t)made->nslots);
   for (int i = 0; i < made->nslots; i++) {
     own->slots[i] = made->slots[i];
+    if (made->slots[i].param == arg_slots(v)) continue; /* the number of the grid's programs */
     own->slots[i].param = v->slots[made->slots[i].param].param;
     if (made->slots[i].kind == SLOT_MAP) name_naturals(own->slots[i].map, v);
   }
@@ -109,19 +133,33 @@ static void take_interface(ImageVariant *own, Arena *a, const nereid_kernel *k,
     own->bounds[v->slots[i].param] = made->bounds[i];
 }
 
+/* A launch starts as many programs as run at once.  The last parameter has those of the grid, and
+ * accesses are those of all of them. */
+static void take_loops(ImageVariant *own, const ImageVariant *v, const ImageVariant *made, int n) {
+  static const char *const grid[] = {"min(grid_x, processors)", "1", "1"};
+  own->bounds = v->bounds;
+  own->has_grid = true;
+  for (int i = 0; i < 3; i++) own->grid[i] = (IntExpr){.text = grid[i]};
+  for (int i = 0; i < made->nslots; i++)
+    if (made->slots[i].kind == SLOT_ARG && made->slots[i].param == n)
+      own->slots[i] = (ImageSlot){.kind = SLOT_VALUE, .expr = {.text = "grid_x"}};
+}
+
 /* The variant with the code that was made of its tile IR. */
 static int adopt_code(nereid_image **out, const nereid_kernel *k, const ImageVariant *v,
-                      const nereid_image *image) {
+                      const nereid_image *image, LateKind kind) {
   const ImageVariant *made = image->variants[0];
   ImageVariant own = *v;
   own.ordered = NULL;
   own.deep = 0;
+  own.loops = false;
   own.entry = made->entry;
   own.code = made->code;
   own.size = made->size;
   own.threads = made->threads;
   own.shared = made->shared;
   take_interface(&own, image->arena, k, v, made);
+  if (kind == LATE_LOOPS) take_loops(&own, v, made, arg_slots(v));
   int code = image_like(out, k->image);
   return code ? code : image_add_variant(*out, &own, true);
 }
@@ -130,9 +168,10 @@ static int make_late(nereid_kernel *k, LateCode *l) {
   const ImageVariant *v = k->loaded[l->variant].variant;
   nereid_image *made, *image = NULL;
   int code = compile_late(&made, k, v, l);
-  if (code) return l->kind == LATE_DEEP ? 0 : code; /* the variant's own code will do */
-  bool usable = l->kind == LATE_ORDERED || is_alike(k, v, made);
-  if (usable) code = adopt_code(&image, k, v, made);
+  bool needed = l->kind != LATE_DEEP && l->kind != LATE_LOOPS;
+  if (code) return needed ? code : 0; /* the variant's own code will do */
+  bool usable = l->kind == LATE_ORDERED || is_alike(k, v, made, l->kind);
+  if (usable) code = adopt_code(&image, k, v, made, l->kind);
   nereid_image_free(made);
   if (!usable) return 0;
   LoadItem item = {.image = image, .out = &l->loaded};
@@ -195,7 +234,8 @@ const char *kernel_late_reason(nereid_kernel *k, const Loaded *code, int *varian
   if (!l) return NULL;
   *variant = l->variant;
   static const char *const reasons[] = {", in order: arguments overlap", ", without tensor maps",
-                                        ", for these strides", ", with deeper rings"};
+                                        ", for these strides", ", with deeper rings",
+                                        ", in a loop over programs"};
   return reasons[l->kind];
 }
 

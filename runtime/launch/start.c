@@ -13,7 +13,7 @@ int start_slots(const nereid_kernel *k) {
   int most = 0;
   for (int i = 0; i < k->nloaded; i++)
     if (k->loaded[i].variant->nslots > most) most = k->loaded[i].variant->nslots;
-  return most;
+  return most + LATE_SLOTS;
 }
 
 /* The most maps that a variant of the kernel has. */
@@ -25,7 +25,7 @@ static int start_maps(const nereid_kernel *k) {
     for (int s = 0; s < v->nslots; s++) n += v->slots[s].kind == SLOT_MAP;
     if (n > most) most = n;
   }
-  return most;
+  return most + LATE_SLOTS;
 }
 
 /* Each array is one of items of 8 or 16 bytes. */
@@ -259,16 +259,22 @@ static int choose_without_maps(Start *s, int i, bool *taken) {
   return code;
 }
 
-/* Code of variant i with deeper rings, for a launch of which a multiprocessor has one program at
- * most, and a loop that fills them. */
-static int choose_deep(Start *s, int i) {
+/* Of variant i: code with deeper rings, for a launch of which a multiprocessor has one program at
+ * most, and a loop that fills them; code with a loop over programs, of which it has several, and of
+ * whose time starts and ends are a large part. */
+static int choose_by_programs(Start *s, int i) {
+  enum { FEW_TURNS = 24, LEAST_WAVES = 2 };
   const ImageVariant *v = s->chosen->variant;
   uint64_t programs = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
-  if (!v->deep || programs > (uint64_t)s->kernel->device->info.processors) return 0;
+  uint64_t processors = (uint64_t)s->kernel->device->info.processors;
+  bool few = v->deep && programs <= processors, taken;
+  bool many = v->loops && programs == s->grid[0] && programs >= LEAST_WAVES * processors;
+  if (!few && !(many && !s->flags)) return 0;
   fill_names(s);
   IntRange turns = intexpr_range(&v->turns, s->bounds);
-  bool taken;
-  return turns.hi >= v->deep && is_bounded(turns) ? try_late(s, i, LATE_DEEP, NULL, &taken) : 0;
+  if (!is_bounded(turns)) return 0;
+  if (few) return turns.hi >= v->deep ? try_late(s, i, LATE_DEEP, NULL, &taken) : 0;
+  return turns.hi <= FEW_TURNS ? try_late(s, i, LATE_LOOPS, NULL, &taken) : 0;
 }
 
 /* Variant i, or code of it for launches whose arguments overlap, or have no maps. */
@@ -279,7 +285,7 @@ static int choose_code(Start *s, int i) {
   bool taken = false;
   s->chosen = &k->loaded[i];
   bool apart = noalias_holds(s, v, &pair);
-  if (apart && maps_fit(s, v)) return choose_deep(s, i);
+  if (apart && maps_fit(s, v)) return choose_by_programs(s, i);
   int code = apart && v->ordered ? choose_without_maps(s, i, &taken) : 0;
   if (code || taken) return code;
   if (v->ordered) return kernel_load_late(&s->chosen, k, i, LATE_ORDERED, NULL);

@@ -629,6 +629,87 @@ static void test_deep(const Fake *f) {
   nereid_device_close(d);
 }
 
+/* A product of a grid of tiles, of which a multiprocessor has one at a time. */
+static nereid_image *tiled_product(void) {
+  static const char source[] =
+      "import triton\n"
+      "import triton.language as tl\n"
+      "@triton.jit\n"
+      "def tiled(a, b, c, m, n, k):\n"
+      "    tiles = tl.cdiv(n, 256)\n"
+      "    i = tl.program_id(0) // tiles * 128 + tl.arange(0, 128)\n"
+      "    j = tl.program_id(0) % tiles * 256 + tl.arange(0, 256)\n"
+      "    s = tl.arange(0, 64)\n"
+      "    acc = tl.zeros((128, 256), tl.float32)\n"
+      "    for start in range(0, k, 64):\n"
+      "        x = tl.load(a + i[:, None] * k + (start + s)[None, :],\n"
+      "                    mask=(i < m)[:, None] & (start + s < k)[None, :], other=0.0)\n"
+      "        y = tl.load(b + (start + s)[:, None] * n + j[None, :],\n"
+      "                    mask=(start + s < k)[:, None] & (j < n)[None, :], other=0.0)\n"
+      "        acc = tl.dot(x, y, acc)\n"
+      "    tl.store(c + i[:, None] * n + j[None, :], acc.to(tl.bfloat16),\n"
+      "             mask=(i < m)[:, None] & (j < n)[None, :])\n";
+  static const nereid_arg args[] = {{"a", "*bf16:16", NULL}, {"b", "*bf16:16", NULL},
+                                    {"c", "*bf16:16", NULL}, {"m", "i32:16", NULL},
+                                    {"n", "i32:16", NULL},   {"k", "i32:16", NULL}};
+  nereid_request r = {.source.text = source,
+                      .source.size = sizeof source - 1,
+                      .args = args,
+                      .nargs = 6,
+                      .target = "sm_90a",
+                      .num_warps = 8,
+                      .num_stages = 3};
+  nereid_image *image;
+  if (nereid_compile(&image, &r, NEREID_PTX)) abort();
+  return image;
+}
+
+/* Of launches of many programs with few iterations a program does the work of several. */
+static void test_loops(const Fake *f) {
+  nereid_device *d;
+  nereid_kernel *k;
+  nereid_image *image = tiled_product(), *copy;
+  char *bytes;
+  size_t size;
+  use(f, "fake.so", "");
+  if (nereid_image_bytes(&bytes, &size, image) || nereid_image_from_bytes(&copy, bytes, size))
+    abort();
+  if (nereid_device_open(&d, "cuda") || nereid_kernel_load(&k, d, copy)) abort();
+  check_call(k->loaded[0].variant->loops, "a loop may be made");
+  const struct {
+    uint32_t grid[3];
+    int k;
+    bool loops;
+  } launches[] = {{{264, 1, 1}, 512, true},   {{263, 1, 1}, 512, false},
+                  {{264, 1, 1}, 1536, true},  {{264, 1, 1}, 1552, false},
+                  {{264, 2, 1}, 512, false},  {{4096, 1, 1}, 64, true}};
+  for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
+    nereid_launch *l;
+    char line[64];
+    if (nereid_launch_new(&l, k, launches[i].grid)) abort();
+    for (int p = 0; p < 3; p++) nereid_launch_set_pointer(l, p, (void *)(0x10000000 * (p + 1L)));
+    nereid_launch_set_int(l, 3, 128 * 264);
+    nereid_launch_set_int(l, 4, 256);
+    nereid_launch_set_int(l, 5, launches[i].k);
+    unlink(f->log);
+    check_call(!nereid_launch_run(l, NULL), "the launch");
+    snprintf(line, sizeof line, "launch %u %u 1 block",
+             launches[i].loops ? 132 : launches[i].grid[0], launches[i].grid[1]);
+    check_call(logged(f, line), "its programs");
+    check_call((l->start.chosen != &k->loaded[0]) == launches[i].loops, "its code");
+    const ImageVariant *v = l->start.chosen->variant;
+    for (int s = 0; s < v->nslots && launches[i].loops; s++)
+      if (v->slots[s].kind == SLOT_VALUE)
+        check_call(l->start.slots[s] == launches[i].grid[0], "the grid's programs");
+    nereid_launch_free(l);
+  }
+  nereid_kernel_free(k);
+  nereid_text_free(bytes);
+  nereid_image_free(copy);
+  nereid_image_free(image);
+  nereid_device_close(d);
+}
+
 /* Images without code for the device, grids and scratch memory that make no sense. */
 static void test_image(const Fake *f) {
   nereid_device *d;
@@ -879,6 +960,7 @@ int main(void) {
     test_maps(&f);
     test_strides(&f);
     test_deep(&f);
+    test_loops(&f);
   test_image(&f);
     test_run(&f);
     test_fork(&f);
