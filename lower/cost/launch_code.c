@@ -6,7 +6,7 @@
 
 enum { MAP_ALIGNMENT = 16 }; /* bytes: of strides of a tensor map */
 
-/* Of one product, in a loop that no other loop repeats. */
+/* Has the kernel one product, in a loop that no other loop repeats? */
 static bool has_turns(Arena *a, const TileFunc *f) {
   const char **names = ARENA_ARRAY(a, const char *, f->nparams);
   for (uint32_t i = 0; i < f->nparams; i++) names[i] = f->params[i].value->name;

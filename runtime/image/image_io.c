@@ -362,12 +362,18 @@ static void read_expression_of(ImageReader *r, IntExpr **all) {
   if (!r->bad) (*all)[i].text = text;
 }
 
+/* A quoted text that ends its line. */
+static const char *read_line_quoted(ImageReader *r) {
+  const char *text = read_quoted(r);
+  need(r, "\n");
+  return text;
+}
+
 static void read_deep(ImageReader *r, ImageVariant *v, bool loops) {
   v->loops = loops;
   v->deep = (int)read_bounded(r, 64);
   need(r, " ");
-  v->turns.text = read_quoted(r);
-  need(r, "\n");
+  v->turns.text = read_line_quoted(r);
 }
 
 static int read_variant(ImageReader *r) {
@@ -389,11 +395,9 @@ static int read_variant(ImageReader *r) {
     IntExpr guard = {0};
     ImageSlot slot = {0};
     if (accept_word(r, "file ")) {
-      v.file = read_quoted(r);
-      need(r, "\n");
+      v.file = read_line_quoted(r);
     } else if (accept_word(r, "guard ")) {
-      guard.text = read_quoted(r);
-      need(r, "\n");
+      guard.text = read_line_quoted(r);
       vec_push(r->arena, &guards, guard);
     } else if (accept_word(r, "slot ")) {
       read_slot(r, &slot);

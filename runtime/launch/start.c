@@ -259,9 +259,9 @@ static int choose_without_maps(Start *s, int i, bool *taken) {
   return code;
 }
 
-/* Of variant i: code with deeper rings, for a launch of which a multiprocessor has one program at
- * most, and a loop that fills them; code with a loop over programs, of which it has several, and of
- * whose time starts and ends are a large part. */
+/* Variant i has code with deeper rings, for a launch of which a multiprocessor has one program at
+ * most, and a loop that fills them; and code with a loop over programs, for one of which it has
+ * several, and whose time is in large part that of starts and ends. */
 static int choose_by_programs(Start *s, int i) {
   enum { FEW_TURNS = 24, LEAST_WAVES = 2 };
   const ImageVariant *v = s->chosen->variant;

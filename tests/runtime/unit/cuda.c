@@ -664,7 +664,7 @@ static nereid_image *tiled_product(void) {
   return image;
 }
 
-/* Of launches of many programs with few iterations a program does the work of several. */
+/* A program does the work of several where a launch has many programs with few iterations. */
 static void test_loops(const Fake *f) {
   nereid_device *d;
   nereid_kernel *k;
