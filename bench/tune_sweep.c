@@ -6,9 +6,9 @@
  * PROBLEMS is what bench/tune_problems.py prints.  A line for each candidate, as soon as it is
  * known, in columns parted by tabs: problem, configuration, median in us (or "fail"), fastest run,
  * registers, spilled bytes, shared bytes, runs (or the reason), and which code the launch took
- * where that is not the first one.  Candidates that have the same code are measured once.  A candidate
- * that is far behind the best of its problem has few runs.  Code of the next problems is made while
- * those before are measured.  When one breaks the device's context, the program starts anew with
+ * where that is not the first one.  Candidates that have the same code are measured once.  A
+ * candidate that is far behind the best of its problem has few runs.  Code of the next problems is
+ * made while those before are measured.  When one breaks the device's context, the program starts anew with
  * the next problem.
  *
  * --predict needs no device: it prints the model's predictions for a target, and what they are made

@@ -35,7 +35,7 @@ X(FLAG,  no_tensor_maps, 0, 0, 1,    IR, "--no-tensor-maps",  NULL, NULL, "on a 
 /* Without it a kernel takes boxes of tensors whose strides may be multiples of 16 bytes, and a \
  * launch of others runs code that is compiled for them when it is first needed. */ \
 Y(FLAG,  known_rows,     0, 0, 1,    IR, NULL,                NULL, NULL, "boxes of tensors only where all rows are known to begin at multiples of 16 bytes") \
-/* A launch of many programs starts as many as the device runs at once.                 */ \
+/* A launch of many programs starts as many as the device runs at once. */ \
 Y(FLAG,  loops,          0, 0, 1,    IR, NULL,                NULL, NULL, "a program of a product's kernel does the work of several") \
 /* A device_assert that fails ends the launch; so does a sum, a difference or a product of \
  * integers below 64 bits that overflows. */ \
