@@ -8,8 +8,8 @@
  * registers, spilled bytes, shared bytes, runs (or the reason), and which code the launch took
  * where that is not the first one.  Candidates that have the same code are measured once.  A
  * candidate that is far behind the best of its problem has few runs.  Code of the next problems is
- * made while those before are measured.  When one breaks the device's context, the program starts anew with
- * the next problem.
+ * made while those before are measured.  When one breaks the device's context, the program starts
+ * anew with the next problem.
  *
  * --predict needs no device: it prints the model's predictions for a target, and what they are made
  * from, as problem, configuration, NAME=VALUE... */
