@@ -28,7 +28,8 @@ ODD = [(1000, 3000, 2100), (1111, 2222, 3333), (4000, 4100, 4200), (3001, 1025, 
 TABLE = ([("bf16", layout, size) for layout in ("NN", "NT", "TN", "TT")
           for size in CUBES + OTHERS + ODD]
          + [("f8e4nv", "NT", size) for size in CUBES[2:] + OTHERS[1:3] + [(1024, 18432, 7168)]]
-         + [(dtype, layout, size) for dtype, layout in (("i8", "NT"), ("f32", "NN"), ("f32", "NT"))
+         + [(dtype, layout, size) for dtype, layout in (("i8", "NT"), ("f32", "NN"), ("f32", "NT"),
+                                                  ("f32", "TN"))
             for size in CUBES[2:]])
 
 

@@ -3,7 +3,8 @@
  * They read their second operand of 4-byte and 1-byte elements from shared memory only where it is
  * contiguous along k, and take the first one from registers in any order (bind_group.c).  A product
  * whose second operand is contiguous along n in memory, and the first one along k, is turned: both
- * operands are then copied as memory has them.  The sum is turned as a whole: a loop carries it
+ * operands are then copied as memory has them.  So is one of few rows that a loop adds up: a
+ * warpgroup has 64 rows at least, and any columns.  The sum is turned as a whole: a loop carries it
  * turned, and what reads it later reads its transpose. */
 #include "lower/passes.h"
 #include "lower/schedule/plan.h"
@@ -40,15 +41,30 @@ static bool fits_turned(const Plan *p, const TileOp *dot) {
   return atom && atom->warps > 1;
 }
 
-static bool is_turned_product(const Plan *p, const TileOp *op) {
+static bool may_be_turned(const TileOp *op) {
   if (op->code != TILE_DOT || op->results[0]->type.rank != 2) return false;
-  const Type *a = &op->args[0]->type, *b = &op->args[1]->type;
-  if (wgmma_takes_any_axis((DType)b->dtype, 1) || !wgmma_takes_any_axis((DType)a->dtype, 0))
-    return false;
-  int64_t imprecise = tile_int(op, TA_max_imprecise, -1);
-  if (imprecise >= 0 && imprecise <= a->shape[1]) return false; /* sums of parts of k are apart */
+  int64_t imprecise = tile_int(op, TA_max_imprecise, -1); /* sums of parts of k are apart */
+  return imprecise < 0 || imprecise > op->args[0]->type.shape[1];
+}
+
+static bool is_turned_product(const Plan *p, const TileOp *op) {
+  if (!may_be_turned(op) || wgmma_takes_any_axis((DType)op->args[1]->type.dtype, 1)) return false;
   return plan_neighbor_axis(p, op->args[0]) == 1 && plan_neighbor_axis(p, op->args[1]) == 1 &&
          fits_turned(p, op);
+}
+
+/* Has the product too few rows for a warpgroup? */
+static bool is_flat(const TileOp *op) {
+  enum { GROUP_ROWS = 64 };
+  return op->results[0]->type.rank == 2 && op->results[0]->type.shape[0] < GROUP_ROWS;
+}
+
+/* ..., and its transpose enough? */
+static bool is_flat_product(const Plan *p, const TileOp *op) {
+  if (!may_be_turned(op) || !is_flat(op)) return false;
+  int along = plan_neighbor_axis(p, op->args[0]), across = plan_neighbor_axis(p, op->args[1]);
+  bool readable = along == 1 || wgmma_takes_any_axis((DType)op->args[0]->type.dtype, 1);
+  return along >= 0 && across >= 0 && readable && fits_turned(p, op);
 }
 
 /* ---- building ---- */
@@ -88,7 +104,7 @@ static TileOp *next_product(const Turn *x, const TileBlock *body, const TileValu
   if (sum->id >= x->known || x->uses[sum->id] != 1) return NULL;
   for (TileOp *op = body->first; op; op = op->next)
     if (op->code == TILE_DOT && op->args[2] == sum)
-      return is_turned_product(&x->plan, op) ? op : NULL;
+      return is_turned_product(&x->plan, op) || is_flat_product(&x->plan, op) ? op : NULL;
   return NULL;
 }
 
@@ -143,7 +159,8 @@ static void turn_op(TileOp *op, void *ctx) {
 
 static void find_product(TileOp *op, void *ctx) {
   bool *found = ctx;
-  *found |= op->code == TILE_DOT && !wgmma_takes_any_axis((DType)op->args[1]->type.dtype, 1);
+  *found |= op->code == TILE_DOT && (is_flat(op) ||
+                                     !wgmma_takes_any_axis((DType)op->args[1]->type.dtype, 1));
 }
 
 bool pass_turn_products(Unit *u) {

@@ -91,6 +91,12 @@ def rounded(x):
       tile=(64, 256, 32))
 @case(FILE, tol=0, dtype="i8", acc="tl.int32", out="i32", trans_a=True, shape=(1, 256, 64, 80),
       tile=(256, 32, 64), options=("--num-warps", "16"))
+@case(FILE, tol=1e-2, dtype="bf16", trans_b=True, shape=(1, 13, 144, 96), tile=(16, 64, 32))
+@case(FILE, tol=1e-3, trans_a=True, shape=(1, 40, 200, 160), tile=(32, 128, 32),
+      options=("--num-warps", "8"))
+@case(FILE, tol=1e-3, dtype="f8e4nv", trans_b=True, shape=(1, 16, 112, 192), tile=(16, 64, 64))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_b=True, shape=(1, 20, 72, 100),
+      tile=(16, 64, 32))
 @case(FILE, tol=1e-5, dtype="f32", precision="tf32", trans_a=True, trans_b=True,
       shape=(1, 256, 32, 64), tile=(256, 32, 32), options=("--num-warps", "16"))
 @case(FILE, tol=1e-3, shape=(1, 64, 200, 100), tile=(64, 96, 48))
