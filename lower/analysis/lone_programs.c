@@ -28,3 +28,15 @@ bool has_lone_programs(const TileFunc *f) {
   tile_walk(f->body, note_op, &x);
   return x.loops == 1 && x.products == 1 && !x.others;
 }
+
+static void note_store(TileOp *op, void *ctx) {
+  enum { NARROW = 2 };
+  bool store = op->code == TILE_STORE || op->code == TILE_VIEW_STORE;
+  if (store && dtype_bytes((DType)op->args[1]->type.dtype) > NARROW) *(bool *)ctx = false;
+}
+
+bool stores_narrow(const TileFunc *f) {
+  bool narrow = true;
+  tile_walk(f->body, note_store, &narrow);
+  return narrow;
+}

@@ -12,4 +12,8 @@
  * tell each other nothing, and wait for nothing? */
 bool has_lone_programs(const TileFunc *f);
 
+/* Has no element that it stores more than 2 bytes?  A tile of others takes as long to store as such
+ * a loop gains. */
+bool stores_narrow(const TileFunc *f);
+
 #endif

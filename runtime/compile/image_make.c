@@ -131,7 +131,7 @@ static void add_certain_reach(Maker *m) {
 static bool may_loop(const Unit *u) {
   const Nest *n = u->nest;
   return n->nmaps && n->shared_bytes > u->machine->shared / 2 && !u->tile->options.pdl &&
-         has_lone_programs(u->tile);
+         has_lone_programs(u->tile) && stores_narrow(u->tile);
 }
 
 /* Other code for launches of few programs, and of many. */

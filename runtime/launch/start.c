@@ -263,7 +263,7 @@ static int choose_without_maps(Start *s, int i, bool *taken) {
  * most, and a loop that fills them; and code with a loop over programs, for one of which it has
  * several, and whose time is in large part that of starts and ends. */
 static int choose_by_programs(Start *s, int i) {
-  enum { FEW_TURNS = 24, LEAST_WAVES = 2 };
+  enum { FEW_TURNS = 32, LEAST_WAVES = 2 };
   const ImageVariant *v = s->chosen->variant;
   uint64_t programs = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
   uint64_t processors = (uint64_t)s->kernel->device->info.processors;

@@ -681,7 +681,7 @@ static void test_loops(const Fake *f) {
     int k;
     bool loops;
   } launches[] = {{{264, 1, 1}, 512, true},   {{263, 1, 1}, 512, false},
-                  {{264, 1, 1}, 1536, true},  {{264, 1, 1}, 1552, false},
+                  {{264, 1, 1}, 2048, true},  {{264, 1, 1}, 2064, false},
                   {{264, 2, 1}, 512, false},  {{4096, 1, 1}, 64, true}};
   for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
     nereid_launch *l;
