@@ -102,8 +102,9 @@ static void find_vector(Build *b, Node *n, const uint32_t *uses) {
   uint32_t last = n->type.rank - 1;
   bool row = dim_is(n->type.shape[last - 1], 1) && view_stride(g, y, last - 1) == 1;
   bool column = dim_is(n->type.shape[last], 1) && view_stride(g, x, last) == 1;
-  row &= last == 1 || is_gathered(g, y, uses);
-  column &= last == 1 || is_gathered(g, x, uses);
+  bool alone = last == 1 || dim_is(n->type.shape[0], 1);
+  row &= alone || is_gathered(g, y, uses);
+  column &= alone || is_gathered(g, x, uses);
   if (row || column) vector_product(b, x, y, row);
 }
 
