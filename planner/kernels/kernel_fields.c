@@ -399,6 +399,15 @@ static const char *whole_field(Kernel *k, const FieldForm *f, const FieldForm *l
   return whole;
 }
 
+const char *fields_of_bytes(Kernel *k, Node *right, const Dim *index) {
+  Element x = through_views(k, element_of(right, index));
+  if (right->type.dtype != DT_BF16 || !is_op(k, &x, OP_aten_to_dtype)) return NULL;
+  x = operand_at(k, &x, 0);
+  if (x.node->type.dtype != DT_I8 || is_computed(k, x.node)) return NULL;
+  Value v = kernel_value(k, x.node, x.at);
+  return v.dtype == DT_I8 ? arena_printf(k->arena, "floats_of_bytes(%s)", v.text) : NULL;
+}
+
 const char *fields_table(Kernel *k, const FieldForm *form) {
   return arena_printf(k->arena, "    table = bytes_of_table(%s)\n", kernel_buffer(k, form->table));
 }

@@ -46,6 +46,8 @@ typedef struct {
 bool fields_sum(Kernel *k, Node *right, const Dim *index, const FieldForm *form,
                 const FieldForm *low, const FieldPair *pair, const Dim *digits, uint32_t n,
                 FieldSum *sum);
+/* The element as a bf16 where it is a cast of a signed byte in memory; NULL: it is not. */
+const char *fields_of_bytes(Kernel *k, Node *right, const Dim *index);
 /* The lines that take the form's table apart, before the loop. */
 const char *fields_table(Kernel *k, const FieldForm *form);
 /* The element as a 16-bit float, or NULL if `form` is of a part of it alone, which the kernel then

@@ -655,6 +655,7 @@ static void write_weight(Packed *p, bool rounds) {
   } else if (p->fields) {
     text = fields_value(k, p->right, at, &p->form, &p->low, &p->pair);
   }
+  if (!text && rounds) text = fields_of_bytes(k, p->right, at);
   if (!text) {
     Value v = kernel_value(k, p->right, at);
     text = kernel_cast(k, v, rounds ? t->dtype : kernel_held(t->dtype));

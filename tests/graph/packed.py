@@ -352,6 +352,41 @@ def compare_integers(devices, folder):
             check(good, f"integers on {device}: {done.stderr[-500:]}")
 
 
+SIGNED = """def forward(self, x: "bf16[{rows}, {k}]", q: "i8[{n}, {k}]"):
+    w = torch.ops.aten.to.dtype(q, torch.bfloat16)
+    y = torch.ops.aten.linear.default(x, w)
+    return (y,)
+"""
+
+
+def compare_signed(devices, folder):
+    """Each signed byte becomes that number in bf16."""
+    rows, k, n = 8, 256, 64
+    q = np.zeros((n, k), np.int8)
+    x = np.zeros((rows, k), np.float32)
+    places = np.arange(rows) * 29 + 3
+    x[np.arange(rows), places] = 1
+    q[:, places] = np.arange(rows * n).reshape(rows, n).T % 256 - 128
+    run_plan(SIGNED.format(rows=rows, k=k, n=n), {"x": x, "q": q}, r"floats_of_bytes\(in", devices,
+             folder, "signed bytes", lambda y: np.array_equal(y, x @ q.T.astype(np.float32)))
+
+
+def run_plan(text, given, pattern, devices, folder, name, is_right):
+    """The plan for a GPU has the pattern, and its result is right."""
+    (folder / "graph.py").write_text(text)
+    for n, a in given.items():
+        np.save(folder / f"{n}.npy", a)
+    plan = nereid("graph", folder / "graph.py", "--device", "cuda", "--emit", "plan", "-o",
+                  folder / "plan.txt")
+    text = (folder / "plan.txt").read_text() if plan.returncode == 0 else plan.stderr
+    check(re.search(pattern, text), f"{name}: no {pattern}: {text[-500:]}")
+    for device in devices:
+        done = nereid("graph", folder / "plan.txt", *(folder / f"{n}.npy" for n in given),
+                      "--device", device, "--out-dir", folder / "out")
+        good = done.returncode == 0 and is_right(np.load(folder / "out/output_0.npy"))
+        check(good, f"{name} on {device}: {done.stderr[-500:]}")
+
+
 GROUPS = """
     low = bitwise_and.Scalar(q, 15)
     high = bitwise_right_shift.Tensor_Scalar(q, 4)
@@ -473,6 +508,8 @@ def main():
             compare_integers(args.devices.split(","), pathlib.Path(folder))
         if not args.names or "groups" in args.names:
             compare_groups(args.devices.split(","), pathlib.Path(folder))
+        if not args.names or "signed" in args.names:
+            compare_signed(args.devices.split(","), pathlib.Path(folder))
         if not args.names or "tiles" in args.names:
             compare_tiles(pathlib.Path(folder))
         if not args.names or "columns" in args.names:

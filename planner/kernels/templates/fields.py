@@ -27,6 +27,26 @@ def one_field(word, mask: tl.constexpr, base: tl.constexpr, dtype: tl.constexpr)
 
 
 @triton.jit
+def floats_of_bytes(x):
+    # Four signed bytes as bf16: 128 plus the lowest seven bits, less 128 or, of negative ones, 256,
+    # whose bits differ in the byte's sign alone.
+    return tl.inline_asm_elementwise(
+        """{
+        .reg .b32 a, b, c, d, minus;
+        mov.b32 minus, 0xbf80bf80;
+        prmt.b32 a, $2, 0, 0x4140;
+        prmt.b32 c, $2, 0, 0x4342;
+        lop3.b32 b, a, 0x00800080, 0x43004300, 0xea;
+        lop3.b32 d, c, 0x00800080, 0x43004300, 0xea;
+        lop3.b32 a, a, 0x007f007f, 0x43004300, 0xea;
+        lop3.b32 c, c, 0x007f007f, 0x43004300, 0xea;
+        fma.rn.bf16x2 $0, b, minus, a;
+        fma.rn.bf16x2 $1, d, minus, c;
+        }""",
+        "=r,=r,r", [x], dtype=tl.bfloat16, is_pure=True, pack=4)
+
+
+@triton.jit
 def bytes_of_table(pointer):
     # The low bytes of 16 numbers of 16 bits, four in a word, then the high ones.
     words = ()
