@@ -11,6 +11,11 @@
  * What is concatenated or computed element by element, and read through these views alone, is
  * fused with its copy.  A copy of anything else would be a kernel.
  *
+ * Axes over which a product sums may come in any order: they get that of an operand in memory, if
+ * more operands are matrices then.
+ *
+ *   mm(view(permute(x, [0, 2, 1])), view(permute(y, [1, 0, 2])))  =  mm(view(x), view(y))
+ *
  * Operands of nereid.float8_mm and nereid.int8_mm whose elements along the sum are apart are copied
  * in any case, and so are those of nereid.grouped_mm if they are 8-bit floats whose sum is in
  * groups. */
@@ -66,6 +71,78 @@ static void order_operand(Users *u, Node *operand) {
   if (passed && !strided_is_dense(u->g, end)) write_as_is(u->g, end);
 }
 
+/* ---- the order of a sum ---- */
+
+/* An operand is a view that joins axes of another node to the sum's axis. */
+typedef struct {
+  Node *operand, *from;
+  uint32_t sum[STRIDED_RANK_MAX], n; /* axes of `from`, but those of one element */
+  uint32_t own;                      /* the axis that is not summed */
+} JoinedSum;
+
+static bool is_joined(Node *operand, bool right, JoinedSum *j) {
+  if (!graph_is(operand, OP_aten_view_default)) return false;
+  *j = (JoinedSum){.operand = operand, .from = view_operand(operand)};
+  uint32_t rank = rank_of(j->from), n = 0, axes[STRIDED_RANK_MAX];
+  if (rank > STRIDED_RANK_MAX || (rank_of(operand) == 3 && !dim_is(operand->type.shape[0], 1)))
+    return false;
+  for (uint32_t i = 0; i < rank; i++)
+    if (!dim_is(j->from->type.shape[i], 1)) axes[n++] = i;
+  if (n < 3) return false;
+  j->own = axes[right ? n - 1 : 0];
+  j->n = n - 1;
+  for (uint32_t i = 0; i < j->n; i++) j->sum[i] = axes[i + !right];
+  return j->from->type.shape[j->own] == size_from_end(operand, right ? 1 : 2);
+}
+
+/* The operand with the sum's axes in that order. */
+static Node *in_order(Build *b, const JoinedSum *j, const uint32_t *order, bool right) {
+  uint32_t axes[STRIDED_RANK_MAX], n = 0;
+  if (!right) axes[n++] = j->own;
+  for (uint32_t i = 0; i < j->n; i++) axes[n++] = j->sum[order[i]];
+  if (right) axes[n++] = j->own;
+  for (uint32_t i = 0; i < rank_of(j->from); i++)
+    if (dim_is(j->from->type.shape[i], 1)) axes[n++] = i;
+  const ValueType *t = &j->operand->type;
+  return build_view(b, build_permute(b, j->from, axes), t->rank, t->shape);
+}
+
+/* The sum's axes from the largest stride of x to the least; false: they are in that order. */
+static bool order_of(Graph *g, const JoinedSum *x, uint32_t *order) {
+  Strided s;
+  bool other = false;
+  if (!strided_of(g, x->from, &s)) return false;
+  for (uint32_t i = 0; i < x->n; i++) {
+    if (!dim_is_int(s.stride[x->sum[i]])) return false;
+    uint32_t at = i;
+    for (; at > 0 && s.stride[x->sum[order[at - 1]]]->value < s.stride[x->sum[i]]->value; at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+    other |= at != i;
+  }
+  return other;
+}
+
+static void order_sum(Build *b, Node *product) {
+  Graph *g = b->in.g;
+  JoinedSum j[2];
+  for (int i = 0; i < 2; i++)
+    if (!is_joined(product->args[i].node, i == 1, &j[i])) return;
+  if (j[0].n != j[1].n) return;
+  for (uint32_t i = 0; i < j[0].n; i++)
+    if (j[0].from->type.shape[j[0].sum[i]] != j[1].from->type.shape[j[1].sum[i]]) return;
+  int before = is_matrix(g, j[0].operand) + is_matrix(g, j[1].operand);
+  for (int by = 0; by < 2; by++) {
+    uint32_t order[STRIDED_RANK_MAX];
+    if (!order_of(g, &j[by], order)) continue;
+    Node *x = in_order(b, &j[0], order, false), *y = in_order(b, &j[1], order, true);
+    if (is_matrix(g, x) + is_matrix(g, y) <= before) continue;
+    product->args[0].node = x;
+    product->args[1].node = y;
+    return;
+  }
+}
+
 /* ---- 8-bit elements ---- */
 
 /* Units of 8-bit elements read operands whose elements along the sum are next to each other; a
@@ -104,6 +181,7 @@ bool pass_dense_operands(Graph *g) {
     Build b = build_at(g, n);
     for (int i = 0; i < 2 && multiplies_bytes(n); i++) write_along_sum(&b, n, i);
     if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) continue;
+    if (!setjmp(b.in.failed)) order_sum(&b, n);
     for (int i = 0; i < 2; i++) order_operand(&u, n->args[i].node);
   }
   arena_free(scratch);
