@@ -334,6 +334,28 @@ static const char *half_text(Kernel *k, Element x, const FieldForm *f, const cha
   return arena_printf(k->arena, "(%s %s %s)", left, multiplies ? "*" : adds ? "+" : "-", right);
 }
 
+static bool is_whole_field(const Kernel *k, Element x, const FieldForm *f) {
+  x = through_views(k, x);
+  if (is_op(k, &x, OP_aten_to_dtype) && x.node->type.dtype == f->half) x = operand_at(k, &x, 0);
+  return fields_same_element(&x, &f->whole);
+}
+
+bool fields_scaled_at_once(Kernel *k, Node *right, const Dim *index, const FieldForm *f) {
+  Element x = through_views(k, element_of(right, index));
+  bool found = false;
+  for (uint32_t i = 0; i < 2 && !f->less.node && is_op(k, &x, OP_aten_add_Tensor); i++) {
+    if (!is_tensor_arg(x.node, 1)) return false;
+    Element product = operand_at(k, &x, i), more = operand_at(k, &x, 1 - i);
+    if (!is_op(k, &product, OP_aten_mul_Tensor) || !is_tensor_arg(product.node, 1)) continue;
+    for (uint32_t j = 0; j < 2 && is_stored_half(k, &more, f->half); j++) {
+      Element scale = operand_at(k, &product, j);
+      found |= is_stored_half(k, &scale, f->half) &&
+               is_whole_field(k, operand_at(k, &product, 1 - j), f);
+    }
+  }
+  return found;
+}
+
 /* ---- text ---- */
 
 /* Two fields that are 16 bits apart, the floats with their base. */

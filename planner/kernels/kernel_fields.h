@@ -36,6 +36,9 @@ bool fields_same_element(const Element *a, const Element *b);
 
 /* Is the element of `right` at `index` computed of a field that is exact as a 16-bit float? */
 bool fields_form(Kernel *k, Node *right, const Dim *index, FieldForm *form);
+/* Is the element the field less a number, times a scale, plus another one, both 16-bit floats in
+ * memory?  An instruction computes two such products and sums. */
+bool fields_scaled_at_once(Kernel *k, Node *right, const Dim *index, const FieldForm *form);
 /* The weight as scale * field + offset, where `field` has a base; NULL: a scale of 1. */
 typedef struct {
   const char *field, *scale, *offset;

@@ -618,11 +618,13 @@ static const char *of_segments(Packed *p, const char *text) {
 }
 
 /* Sums of one row's products with fields are multiplied, once a segment, where the weights'
- * scales and zero points are those of whole segments. */
+ * scales and zero points are those of whole segments.  That needs the sums of the row's numbers as
+ * well, which take a barrier a step, so that weights are multiplied where an instruction does it. */
 static bool sums_fields(Packed *p, const Dim *at) {
   const Digits *x = &p->axes[0];
   uint32_t n = 0;
   if (!p->few || !p->one || !p->fields) return false;
+  if (fields_scaled_at_once(p->k, p->right, at, &p->form)) return false;
   for (uint32_t i = 0; i < x->n && x->place[i] < SEGMENT; i++, n++)
     if (i + 1 < x->n && x->place[i + 1] > SEGMENT) return false;
   return n < x->n && fields_sum(p->k, p->right, at, &p->form, &p->low, &p->pair, x->digit, n,
