@@ -85,7 +85,7 @@ static int64_t tile_in_block(int64_t tile, int64_t block) {
   return at_most(power_of_2(tile, ATTENTION_BLOCK_LEAST), most);
 }
 
-/* Gradients of wide heads' queries take programs of one warpgroup: with 128 columns and tables on an
+/* Gradients of wide heads' queries take programs of one warpgroup: with tables of 128 columns on an
  * H200 0.642 ms of a causal mask, not 0.726, and 0.141 of documents, not 0.159. */
 static AttentionShape shape_in_blocks(const Attention *x, int processors, AttentionShape s) {
   enum { NARROW = 64, WIDE = 128 };

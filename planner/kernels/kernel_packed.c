@@ -618,8 +618,8 @@ static const char *of_segments(Packed *p, const char *text) {
 }
 
 /* Sums of one row's products with fields are multiplied, once a segment, where the weights'
- * scales and zero points are those of whole segments.  That needs the sums of the row's numbers as
- * well, which take a barrier a step, so that weights are multiplied where an instruction does it. */
+ * scales and zero points are those of whole segments.  The sums of the row's numbers, which that
+ * needs as well, take a barrier a step: weights that an instruction scales are multiplied. */
 static bool sums_fields(Packed *p, const Dim *at) {
   const Digits *x = &p->axes[0];
   uint32_t n = 0;
