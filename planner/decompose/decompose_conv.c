@@ -327,21 +327,138 @@ static Node *library_windows(Build *b, const Conv *c) {
   return library_conv(b, LIBRARY_CONVOLUTION, c->x, c->weight, size, &w);
 }
 
+/* The result without a bias, with its channels last. */
+static Node *own_windows(Build *b, const Conv *c, bool patches) {
+  const ValueType *w = &c->weight->type;
+  bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
+  bool elements = is_unpadded(c) && all_are(c->n, w->shape + 2, 1);
+  if (elements && fixed_stride(c)) return of_elements(b, c);
+  if (patches && has_patches(c)) return of_patches(b, c, &b->in.n->type);
+  return alone ? depthwise(b, c) : of_windows(b, c);
+}
+
+/* ---- transposed ones ---- */
+
+/* A transposed convolution along an axis: element o + padding of the result is q * stride + r, and
+ * the sum over t of what the window has at t * stride + r and the input at q - t.  So results are
+ * those of a convolution of T elements, r being channels. */
+typedef struct {
+  int64_t stride, taps; /* the number of r and of t */
+  Dim from, count;      /* of q */
+  Dim cut;              /* of the results of q, those before the first one that is wanted */
+} Phase;
+
+static bool find_phases(Build *b, const Conv *c, const Dim *padding, Phase *p) {
+  Dims *d = b->in.g->dims;
+  const ValueType *t = &b->in.n->type;
+  bool apart = false;
+  for (uint32_t i = 0; i < c->n; i++) {
+    Dim size = c->weight->type.shape[i + 2], out = t->shape[t->rank - c->n + i];
+    if (!dim_is_int(c->stride[i]) || !dim_is_int(padding[i]) || !dim_is_int(size)) return false;
+    if (!dim_is(c->dilation[i], 1) || size->value < 1 || padding[i]->value < 0) return false;
+    int64_t stride = c->stride[i]->value, from = padding[i]->value / stride;
+    Dim last = dim_add(d, out, build_const(b, padding[i]->value - 1 + stride));
+    p[i].stride = stride;
+    p[i].taps = (size->value + stride - 1) / stride;
+    p[i].from = build_const(b, from);
+    p[i].count = dim_sub(d, dim_floordiv(d, last, c->stride[i]), p[i].from);
+    p[i].cut = build_const(b, padding[i]->value % stride);
+    apart |= stride > 1;
+  }
+  return apart;
+}
+
+/* [C, O / groups, window] as [groups, r, O / groups, C / groups, t backwards], the first three as
+ * one axis. */
+static Node *weight_of_phases(Build *b, const Conv *c, const Phase *p) {
+  Graph *g = b->in.g;
+  Node *w = c->weight;
+  uint32_t n = c->n, axes[GRAPH_RANK_MAX], backwards = 0;
+  Dim shape[GRAPH_RANK_MAX], more[2 * WINDOW_AXES], of_group = w->type.shape[1];
+  bool whole = true;
+  for (uint32_t i = 0; i < n; i++) {
+    int64_t size = w->type.shape[n + 1 - i]->value, all = p[n - 1 - i].taps * p[n - 1 - i].stride;
+    more[2 * i] = build_const(b, 0);
+    more[2 * i + 1] = build_const(b, all - size);
+    whole &= all == size;
+  }
+  if (!whole)
+    w = build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(w), arg_dims(g, 2 * n, more)));
+  shape[0] = c->groups;
+  shape[1] = dim_floordiv(g->dims, c->weight->type.shape[0], c->groups);
+  shape[2] = of_group;
+  for (uint32_t i = 0; i < n; i++) {
+    shape[3 + 2 * i] = build_const(b, p[i].taps);
+    shape[4 + 2 * i] = build_const(b, p[i].stride);
+    axes[1 + i] = 4 + 2 * i;
+    axes[3 + n + i] = 3 + 2 * i;
+    if (p[i].taps > 1) backwards |= 1u << (3 + 2 * i);
+  }
+  axes[0] = 0;
+  axes[1 + n] = 2;
+  axes[2 + n] = 1;
+  w = build_view(b, w, 3 + 2 * n, shape);
+  if (backwards) w = build_with(b, OP_aten_flip_default, w, arg_axes(g, backwards));
+  w = build_permute(b, w, axes);
+  shape[0] = infer_product(&b->in, w->type.shape, 2 + n);
+  memcpy(shape + 1, w->type.shape + 2 + n, (1 + n) * sizeof *shape);
+  return build_view(b, w, 2 + n, shape);
+}
+
+/* y[N, q, groups, r, O / groups] as [N, q and r of an axis, O], cut to the sizes of the result. */
+static Node *interleave_phases(Build *b, const Conv *c, const Phase *p, Node *y) {
+  Dims *d = b->in.g->dims;
+  const ValueType *t = &b->in.n->type;
+  uint32_t n = c->n, axes[GRAPH_RANK_MAX];
+  Dim shape[GRAPH_RANK_MAX], of_group = c->weight->type.shape[1];
+  memcpy(shape, y->type.shape, (n + 1) * sizeof *shape);
+  shape[n + 1] = c->groups;
+  for (uint32_t i = 0; i < n; i++) shape[n + 2 + i] = build_const(b, p[i].stride);
+  shape[2 * n + 2] = of_group;
+  y = build_view(b, y, 2 * n + 3, shape);
+  axes[0] = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    axes[1 + 2 * i] = 1 + i;
+    axes[2 + 2 * i] = n + 2 + i;
+    shape[1 + i] = dim_mul(d, p[i].count, build_const(b, p[i].stride));
+  }
+  axes[2 * n + 1] = n + 1;
+  axes[2 * n + 2] = 2 * n + 2;
+  shape[n + 1] = dim_mul(d, c->groups, of_group);
+  y = build_view(b, build_permute(b, y, axes), n + 2, shape);
+  for (uint32_t i = 0; i < n; i++) {
+    Dim end = dim_add(d, p[i].cut, t->shape[t->rank - n + i]);
+    bool whole = dim_is(p[i].cut, 0) && end == y->type.shape[i + 1];
+    if (!whole) y = build_slice(b, y, i + 1, p[i].cut, end, 1);
+  }
+  return y;
+}
+
+/* c.stride is that of the transposed convolution. */
+static Node *of_phases(Build *b, const Conv *c, const Phase *p) {
+  Dims *d = b->in.g->dims;
+  Conv inner = *c;
+  for (uint32_t i = 0; i < c->n; i++) {
+    inner.stride[i] = build_const(b, 1);
+    inner.before[i] = dim_sub(d, build_const(b, p[i].taps - 1), p[i].from);
+    inner.after[i] = dim_sub(d, dim_add(d, p[i].count, p[i].from), c->x->type.shape[i + 2]);
+  }
+  inner.weight = weight_of_phases(b, c, p);
+  return interleave_phases(b, c, p, own_windows(b, &inner, false));
+}
+
+static Node *with_bias(Build *b, const Conv *c, Node *y, bool batched) {
+  if (c->bias) y = build_add(b, y, c->bias);
+  y = channels_first(b, y);
+  return batched ? y : build_squeeze(b, y, 1);
+}
+
 static Node *build_conv(Build *b, Conv *c) {
   bool batched = rank_of(c->x) == c->n + 2;
   if (!batched) c->x = build_unsqueeze(b, c->x, 0);
-  const ValueType *w = &c->weight->type;
-  bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
   Node *y = library_windows(b, c);
-  if (y) {
-    if (c->bias) y = build_add(b, y, build_along(b, c->bias, 1, 4));
-    return batched ? y : build_squeeze(b, y, 1);
-  }
-  if (is_unpadded(c) && all_are(c->n, w->shape + 2, 1) && fixed_stride(c)) y = of_elements(b, c);
-  else if (batched && has_patches(c)) y = of_patches(b, c, &b->in.n->type);
-  else y = alone ? depthwise(b, c) : of_windows(b, c);
-  if (c->bias) y = build_add(b, y, c->bias);
-  y = channels_first(b, y);
+  if (!y) return with_bias(b, c, own_windows(b, c, batched), batched);
+  if (c->bias) y = build_add(b, y, build_along(b, c->bias, 1, 4));
   return batched ? y : build_squeeze(b, y, 1);
 }
 
@@ -362,6 +479,12 @@ Node *decompose_conv_transpose(Build *b) {
   Dim padding[WINDOW_AXES], more[WINDOW_AXES], one = build_const(b, 1);
   read_conv_axes(b, "padding", c.n, padding);
   read_conv_axes(b, "output_padding", c.n, more);
+  Phase phases[WINDOW_AXES];
+  if (find_phases(b, &c, padding, phases)) {
+    bool batched = rank_of(c.x) == c.n + 2;
+    if (!batched) c.x = build_unsqueeze(b, c.x, 0);
+    return with_bias(b, &c, of_phases(b, &c, phases), batched);
+  }
   for (uint32_t i = 0; i < c.n; i++) {
     Dim reach = dim_mul(d, c.dilation[i], dim_sub(d, c.weight->type.shape[i + 2], one));
     c.before[i] = dim_sub(d, reach, padding[i]);
