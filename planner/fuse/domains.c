@@ -117,21 +117,21 @@ Group *group_plane(const Fusion *f, const Group *g, Dim columns) {
 }
 
 /* A vector of the narrowest CPU, and a half of one. */
-enum { SUMMED_COLUMNS_MIN = 4 };
+enum { VECTOR_COLUMNS_MIN = 4 };
 
-Dim group_summed_columns(const Fusion *f, const Group *g) {
-  bool reduces = false;
+Dim group_vector_columns(const Fusion *f, const Group *g) {
+  bool vectors = false;
   if (!f->graph->host || g->kind != GROUP_LOOPS || !g->columns) return NULL;
   for (size_t i = 0; i < g->nodes.len; i++) {
     PrimKind k = prim_kind(g->nodes.data[i]->op);
     if (k != PRIM_POINTWISE && k != PRIM_REDUCE && k != PRIM_WINDOW) return NULL;
-    reduces |= k == PRIM_REDUCE;
+    vectors |= k != PRIM_POINTWISE;
   }
   uint32_t first = g->rank;
   while (!(g->columns >> (first - 1) & 1)) first--;
   Dim columns = shape_product(f->graph, g->shape + first, g->rank - first);
-  bool many = dim_likely(f->graph->dims, columns) >= SUMMED_COLUMNS_MIN;
-  return reduces && many ? columns : NULL;
+  bool many = dim_likely(f->graph->dims, columns) >= VECTOR_COLUMNS_MIN;
+  return vectors && many ? columns : NULL;
 }
 
 static void column_domain(const Fusion *f, Group *to, const Node *n) {
@@ -141,12 +141,15 @@ static void column_domain(const Fusion *f, Group *to, const Node *n) {
 enum { COLUMNS_MIN = 16 };
 
 /* The last axis of a window's result as columns: its neighbours are neighbours in memory, and the
- * part of an index that depends on the other axes, most of it, is computed once for all of them. */
+ * part of an index that depends on the other axes, most of it, is computed once for all of them.
+ * On a CPU the axis before: a program keeps the weights of a vector of channels, and goes along a
+ * row of the image, whose place decides once which rows the window has. */
 static void window_domain(const Fusion *f, Group *to, const Node *n) {
   const ValueType *t = &n->type;
   Dim last = t->shape[t->rank - 1];
   bool fits = dim_is_int(last) && last->value >= COLUMNS_MIN && last->value <= FUSE_COLUMNS_MAX;
-  if (fits) fuse_axes_domain(f, to, t, 1u << (t->rank - 1));
+  bool along = f->graph->host && t->rank > 2 && !dim_is(t->shape[t->rank - 2], 1);
+  if (fits) fuse_axes_domain(f, to, t, 1u << (t->rank - (along ? 2 : 1)));
   else flat_domain(f, to, n);
 }
 
@@ -293,12 +296,16 @@ void group_read_index(const Fusion *f, const Group *g, const Node *n, Dim *index
 
 /* ---- columns ---- */
 
-/* Is there a number for each of the last axis's indices, which all the others share? */
+/* Is there a number for each of the last axis's indices, which all the others share, or those of an
+ * image? */
 static bool uses_channels(const Fusion *f, const Node *n, Dim last) {
+  Dim own = value_numel(f->graph, &n->type);
   for (uint32_t i = 0; i < n->nargs; i++) {
     if (n->args[i].kind != ARG_NODE || n->args[i].node->type.kind != VALUE_TENSOR) continue;
     const ValueType *t = &n->args[i].node->type;
-    if (value_numel(f->graph, t) == last) return true;
+    Dim numel = value_numel(f->graph, t);
+    bool broadcast = t->rank == n->type.rank && t->shape[t->rank - 1] == last && numel != own;
+    if (numel == last || broadcast) return true;
   }
   return false;
 }

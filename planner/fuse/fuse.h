@@ -128,9 +128,10 @@ void fuse_order_groups(Fusion *f);
 bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
 /* The group as it is for one part of each of its strips: x and r are those of strips. */
 Group *group_part(const Fusion *f, const Group *group, uint32_t part);
-/* The elements of x that follow each other in memory, if the group sums up columns on a CPU, whose
- * vectors then take neighbours; NULL: it does anything else, or they are few. */
-Dim group_summed_columns(const Fusion *f, const Group *group);
+/* The elements of x that follow each other in memory, if the group sums up columns on a CPU, or has
+ * windows along an axis before them: vectors then take neighbours.  NULL: it does anything else, or
+ * they are few. */
+Dim group_vector_columns(const Fusion *f, const Group *group);
 /* The group as it is for a program of these columns alone: x is theirs, `plane` the index of the
  * others. */
 Group *group_plane(const Fusion *f, const Group *group, Dim columns);

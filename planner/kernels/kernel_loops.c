@@ -738,7 +738,7 @@ bool kernel_loops_once(Kernel *k) {
 
 void kernel_loops(Text *out, Kernel *k, bool looped) {
   bool rows = !dim_is(k->group->r, 1);
-  Dim columns = group_summed_columns(k->f, k->group);
+  Dim columns = group_vector_columns(k->f, k->group);
   if (columns) k->group = group_plane(k->f, k->group, columns);
   else if (k->group->strip > 1 && !looped) kernel_begin_strips(k);
   const Group *g = k->group;

@@ -342,7 +342,7 @@ static void tiles_crossed(const Tiles *t, const Group *g, PlanStep *s) {
 
 /* A CPU's vectors are neighbours among the columns; a loop takes a few rows at a time, and what is
  * held of whole rows is in a cache. */
-static void tiles_summed_columns(const Tiles *t, const Group *g, bool looped, PlanStep *s) {
+static void tiles_vector_columns(const Tiles *t, const Group *g, bool looped, PlanStep *s) {
   enum { ROWS = 8, VECTOR = 16, TWO = 2 * VECTOR };
   int64_t row = looped ? ROWS : power_of_2(g->r->value, 1);
   int64_t columns = looped && dim_divisible(g->x, TWO) ? TWO : VECTOR;
@@ -353,7 +353,7 @@ static void tiles_summed_columns(const Tiles *t, const Group *g, bool looped, Pl
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (g->plane) {
-    tiles_summed_columns(t, g, looped, s);
+    tiles_vector_columns(t, g, looped, s);
     return;
   }
   if (g->crossed) {
