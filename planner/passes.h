@@ -41,7 +41,7 @@ X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-
 X(join_fields, PRIMS, PRIMS, pass_join_fields, FUSED, 0, "makes one expression of fields of a word that are taken apart and stacked") \
 X(packed_products, PRIMS, PRIMS, pass_packed_products, FUSED | FOR_GPU, 0, "has products read weights of few bits, and compute their elements in tiles") \
 X(align_rows, PRIMS, PRIMS, pass_align_rows, FUSED | FOR_GPU, 0, "pads rows of products' operands that begin at no multiple of 16 bytes") \
-X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED | FOR_GPU, 0, "has operands of products written as matrices by the kernels that compute them anyway") \
+X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED, 0, "has operands of products written as matrices by the kernels that compute them anyway") \
 X(choose_libraries, PRIMS, PRIMS, pass_choose_libraries, LIBRARIES, 0, "makes calls of libraries (cuBLAS, BLAS, oneDNN) of the products that they compute faster") \
 X(gemv_to_reduction, PRIMS, PRIMS, pass_gemv_to_reduction, FUSED, 0, "turns products of a matrix and a vector into reductions, which read the matrix once in order") \
 X(split_k, PRIMS, PRIMS, pass_split_k, FUSED | FOR_GPU, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \

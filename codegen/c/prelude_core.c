@@ -259,6 +259,37 @@ const Helper c_helpers_core[] = {
      "}\n"},
     BY_LANE2("min", SHORT),
     BY_LANE2("max", SHORT),
+    {"dot4_$t", "i32",
+     "/* c plus the products of four signed bytes */\n"
+     "INLINE int32_t dot4_$t(int32_t a, int32_t b, int32_t c) {\n"
+     "  uint32_t r = c;\n"
+     "  for (int i = 0; i < 32; i += 8) r += (int8_t)(a >> i) * (int8_t)(b >> i);\n"
+     "  return r;\n"
+     "}\n"},
+    {"vdot4_$t", "i32",
+     "/* Products of bytes without a sign by such with one: a is 128 more, whose part is taken off.\n"
+     " * Without them, 16-bit products in pairs, of bytes 0 and 2 and of bytes 1 and 3. */\n"
+     "INLINE vi32 vdot4_$t(vi32 a, vi32 b, vi32 c) {\n"
+     "#if LANES == 16 && defined(__AVX512VNNI__) && !defined(__clang__)\n"
+     "  const vi32 half = vsplat_i32((int32_t)0x80808080), zero = vsplat_i32(0);\n"
+     "  c -= __builtin_ia32_vpdpbusd_v16si(zero, half, b);\n"
+     "  return __builtin_ia32_vpdpbusd_v16si(c, a ^ half, b);\n"
+     "#elif LANES <= 8 && (defined(__AVX2__) || (LANES == 4 && defined(__SSE2__)))\n"
+     "#if LANES == 4\n"
+     "#define PAIRS __builtin_ia32_pmaddwd128\n"
+     "#else\n"
+     "#define PAIRS __builtin_ia32_pmaddwd256\n"
+     "#endif\n"
+     "  typedef short pairs __attribute__((vector_size(4 * LANES)));\n"
+     "  const pairs x = (pairs)a, y = (pairs)b;\n"
+     "  c += (vi32)PAIRS(x << 8 >> 8, y << 8 >> 8);\n"
+     "  return c + (vi32)PAIRS(x >> 8, y >> 8);\n"
+     "#undef PAIRS\n"
+     "#else\n"
+     "  for (int i = 24; i >= 0; i -= 8) c += (a << i >> 24) * (b << i >> 24);\n"
+     "  return c;\n"
+     "#endif\n"
+     "}\n"},
     EXTREME("min", "<"),
     EXTREME("max", ">"),
     BY_LANE1("abs", SIGNED),

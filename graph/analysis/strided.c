@@ -93,3 +93,15 @@ Node *strided_unpermuted(Node *n, uint32_t *axes) {
     }
   return n;
 }
+
+bool strided_sums_words(Graph *g, const Node *product) {
+  if (!g->host || !graph_is(product, OP_nereid_int8_mm_default)) return false;
+  for (uint32_t i = 0; i < 2; i++) {
+    Strided s;
+    Node *x = product->args[i].node;
+    uint32_t along = 1 - i;
+    if (!dim_divisible(x->type.shape[along], STRIDED_WORD) || !strided_of(g, x, &s)) return false;
+    if (!dim_is(s.stride[along], 1)) return false;
+  }
+  return true;
+}

@@ -5,6 +5,7 @@
  *   tf32, or left out       f32 operands are cut to 10 bits of mantissa, as matrix units do
  *   tf32_rounded            they are rounded to them, ties away from zero
  *   ieee, tf32x3, bf16x3/x6  f32 operands as they are: the split forms approximate this
+ *   bytes                   i32 operands are four signed bytes an element
  * Products of operands up to 12 bits wide are exact in f32, so only ieee needs an fma. */
 #include <math.h>
 #include <string.h>
@@ -105,6 +106,17 @@ static void dot_int(Prog *p, const Inst *in, Extents e, Val *r) {
   scalar_ops(TILE_CAST, DT_I64, t, false, r->n, r->x, r->x, NULL, NULL);
 }
 
+static void dot_bytes(Prog *p, const Inst *in, Extents e, Val *r) {
+  const Scalar *a = interp_arg(p, in, 0)->x, *b = interp_arg(p, in, 1)->x;
+  for (uint32_t row = 0; row < e.batch * e.m; row++) {
+    Scalar *out = r->x + (size_t)row * e.n;
+    const Scalar *ax = a + (size_t)row * e.k, *by = b + (size_t)(row / e.m) * e.k * e.n;
+    for (uint32_t k = 0; k < e.k; k++, by += e.n)
+      for (uint32_t n = 0; n < e.n; n++)
+        out[n] = scalar_op(TILE_DOT4, DT_I32, DT_I32, (Scalar[]){ax[k], by[n], out[n]}, false);
+  }
+}
+
 /* An undefined element spoils its row or column. */
 static void dot_flags(Prog *p, const Inst *in, Extents e, Val *r) {
   const Val *v[3] = {interp_arg(p, in, 0), interp_arg(p, in, 1), interp_arg(p, in, 2)};
@@ -126,7 +138,8 @@ void interp_dot(Prog *p, const Inst *in) {
   Val *r = interp_result(p, in, 0, c->n);
   memcpy(r->x, c->x, c->n * sizeof *c->x);
   DType t = (DType)interp_type(in, 0).dtype;
-  if (!dtype_is_float(t)) dot_int(p, in, e, r);
+  if (tile_dot_bytes(in->op)) dot_bytes(p, in, e, r);
+  else if (!dtype_is_float(t)) dot_int(p, in, e, r);
   else if (t == DT_F64) dot_f64(p, in, e, r);
   else dot_f32(p, in, e, r);
   dot_flags(p, in, e, r);

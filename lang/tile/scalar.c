@@ -54,6 +54,12 @@ static inline uint64_t reverse(uint64_t v, unsigned bits) {
   return __builtin_bswap64(v) >> (64 - bits);
 }
 
+static inline uint64_t bytes_product(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  for (int i = 0; i < 32; i += 8) sum += (int64_t)(int8_t)(a >> i) * (int8_t)(b >> i);
+  return (uint64_t)sum;
+}
+
 /* clang-format off */
 /* Signless ops are done on uint64_t, so that nothing is undefined. */
 BINARY(i_add, uint64_t, i, i, (int64_t)(a + b))
@@ -65,6 +71,7 @@ BINARY(i_xor, uint64_t, i, i, (int64_t)(a ^ b))
 BINARY(i_shl, uint64_t, i, i, b < bits ? (int64_t)(a << b) : 0)
 BINARY(i_eq, uint64_t, i, i, a == b)
 BINARY(i_ne, uint64_t, i, i, a != b)
+LOOP(i_dot4, { o[i].i = (int64_t)((uint64_t)z[i].i + bytes_product(x[i].i, y[i].i)); })
 UNARY(i_not, uint64_t, i, i, (int64_t)~a)
 UNARY(i_neg, uint64_t, i, i, (int64_t)(0 - a))
 UNARY(i_popc, int64_t, i, i, __builtin_popcountll(low(a, bits)))
@@ -173,6 +180,7 @@ static const Row rows[TILE_OP_COUNT] = {
     [TILE_REM] = {BOTH(rem), .rounds = true},
     [TILE_MULHI] = {s_mulhi, u_mulhi, NULL, NULL},
     [TILE_FMA] = FLOAT_ROW(fma),
+    [TILE_DOT4] = {i_dot4, NULL, NULL, NULL, .wraps = true},
     [TILE_NEG] = {INTS(neg), any_neg, any_neg, .wraps = true},
     [TILE_ABS] = {s_abs, u_abs, any_abs, any_abs, .wraps = true},
     [TILE_MIN] = {BOTH(min)},

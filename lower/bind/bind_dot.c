@@ -311,7 +311,12 @@ static Ref load_source(Bind *s, const NestStmt *st, const Feed *x, Affine *sub) 
   return ref_sub(v, *sub);
 }
 
-static void multiply_add(Bind *s, DType t, Ref acc, Ref a, Ref b) {
+static void multiply_add(Bind *s, const NestStmt *st, Ref acc, Ref a, Ref b) {
+  DType t = st->to;
+  if (!strcmp(nest_str(st, NA_precision, ""), "bytes")) {
+    nest_op(&s->b, TILE_DOT4, t, acc, a, b, acc);
+    return;
+  }
   if (dtype_is_float(t)) {
     nest_op(&s->b, TILE_FMA, t, acc, a, b, acc);
     return;
@@ -367,7 +372,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   Affine sa, sb;
   Ref ra = load_source(s, st, &a, &sa), rb = load_source(s, st, &b, &sb);
   NestBuilder inner = bind_open(s, both);
-  multiply_add(s, t, ref_sub(acc, sub), ra, rb);
+  multiply_add(s, st, ref_sub(acc, sub), ra, rb);
   bind_close(s, inner);
   s->b = at;
   at = bind_open(s, both);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/analysis/strided.h"
 #include "graph/messages.h"
 #include "lower/target/device_peaks.h"
 #include "planner/decompose/decompose.h"
@@ -10,9 +11,10 @@
 
 /* ---- products ---- */
 
-/* Multiplies integers of 8 bits, with sums in i32: on a GPU by the units that do. */
+/* Multiplies integers of 8 bits, with sums in i32: on a CPU in words of four along the sum. */
 Node *decompose_int_mm(Build *b) {
-  if (!b->in.g->host)
+  Dim k = build_self(b)->type.shape[1];
+  if (!b->in.g->host || dim_divisible(k, STRIDED_WORD))
     return build_op2(b, OP_nereid_int8_mm_default, build_self(b), build_input(b, "mat2"));
   Node *x = build_to(b, build_self(b), DT_I32), *y = build_to(b, build_input(b, "mat2"), DT_I32);
   return build_op2(b, OP_aten_mm_default, x, y);

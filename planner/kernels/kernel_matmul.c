@@ -2,6 +2,7 @@
  * its tiles.  Operands are read through views, whatever their strides. */
 #include <string.h>
 
+#include "graph/analysis/strided.h"
 #include "planner/kernels/kernel_product.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
@@ -170,6 +171,13 @@ typedef struct {
   Dim group;                    /* of the matrices, or of the result, as a subscript */
 } Tiling;
 
+/* What is summed up, as steps go along it: of bytes on a CPU words of four. */
+static Dim steps_extent(const Kernel *k) {
+  Dim all = k->group->extent[3];
+  if (!strided_sums_words(k->graph, k->group->nodes.data[0])) return all;
+  return dim_floordiv(k->graph->dims, all, dim_int(k->graph->dims, STRIDED_WORD));
+}
+
 static Tiling plain_tiling(Kernel *k) {
   const Group *g = k->group;
   const char *wide = kernel_wide(k);
@@ -182,9 +190,9 @@ static Tiling plain_tiling(Kernel *k) {
                   .row_end = kernel_extent(k, g->extent[1]),
                   .column_end = kernel_extent(k, g->extent[2]),
                   .first = "0",
-                  .last = kernel_index(k, g->extent[3], NULL),
+                  .last = kernel_index(k, steps_extent(k), NULL),
                   .step = "BK",
-                  .k = kernel_index(k, g->extent[3], NULL),
+                  .k = kernel_index(k, steps_extent(k), NULL),
                   .group = g->index[0]};
 }
 
@@ -326,6 +334,8 @@ static const char *sum_lines(Kernel *k, Node *n, const Tiling *t) {
   Graph *g = k->graph;
   Dims *d = g->dims;
   const char *precision = product_precision(g, n->args[0].node->type.dtype, n->rounds);
+  if (strided_sums_words(g, n))
+    return "        acc = tl.dot(left, right, acc, input_precision=\"bytes\")";
   if (dtype_bits(n->args[0].node->type.dtype) != 8)
     return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
   bool takes = graph_is_any(n, OP_nereid_float8_mm_default, OP_nereid_grouped_mm_default);
@@ -359,9 +369,23 @@ typedef struct {
 
 static const char *zero_of(const Node *n) { return sum_dtype(n) == DT_I32 ? "0" : "0.0"; }
 
+/* The place along the sum of step x, which may be of a word, and pointers to words there. */
+static Dim place_of_step(const Kernel *k, Dim x) {
+  Dims *d = k->graph->dims;
+  bool words = strided_sums_words(k->graph, k->group->nodes.data[0]);
+  return words ? dim_mul(d, x, dim_int(d, STRIDED_WORD)) : x;
+}
+
+static const char *step_pointers(const Kernel *k, const char *pointers) {
+  if (!strided_sums_words(k->graph, k->group->nodes.data[0])) return pointers;
+  return arena_printf(k->arena, "(%s).to(tl.pointer_type(tl.int32))", pointers);
+}
+
 static const char *loaded_left(Kernel *k, const Tiling *t, Dim left_k) {
   const Group *g = k->group;
-  Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, g->index[1], left_k, true);
+  Dim place = place_of_step(k, left_k);
+  Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, g->index[1], place, true);
+  a.pointers = step_pointers(k, a.pointers);
   const char *within = t->k ? arena_printf(k->arena, " & (ka < %s)", t->k) : "";
   return arena_printf(k->arena, "        left = tl.load(%s, mask=mmask%s%s, other=%s)\n",
                       a.pointers, within, a.condition, zero_of(g->nodes.data[0]));
@@ -371,7 +395,8 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   const Group *g = k->group;
   Node *n = g->nodes.data[0];
   const char *left = loaded_left(k, t, left_k);
-  Access b = matrix(k, n->args[1].node, t->group, right_k, g->index[2], false);
+  Access b = matrix(k, n->args[1].node, t->group, place_of_step(k, right_k), g->index[2], false);
+  b.pointers = step_pointers(k, b.pointers);
   const char *within = t->k ? arena_printf(k->arena, "(kb < %s) & ", t->k) : "";
   const char *right =
       arena_printf(k->arena, "        right = tl.load(%s, mask=%snmask, other=%s)\n", b.pointers,
@@ -471,8 +496,8 @@ void kernel_matmul(Text *out, Kernel *k) {
     kernel_panels(out, k);
     return;
   }
-  Dim left_k = dim_shared_index(d, "ka", g->extent[3]);
-  Dim right_k = dim_shared_index(d, "kb", g->extent[3]);
+  Dim left_k = dim_shared_index(d, "ka", steps_extent(k));
+  Dim right_k = dim_shared_index(d, "kb", steps_extent(k));
   product_bind(k);
   kernel_bind(k, left_k, "ka", AXIS_N);
   kernel_bind(k, right_k, "kb", AXIS_M);

@@ -180,7 +180,8 @@ bool pass_dense_operands(Graph *g) {
   for (Node *n = g->first; n; n = n->next) {
     Build b = build_at(g, n);
     for (int i = 0; i < 2 && multiplies_bytes(n); i++) write_along_sum(&b, n, i);
-    if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) continue;
+    if (g->host || !graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype))
+      continue;
     if (!setjmp(b.in.failed)) order_sum(&b, n);
     for (int i = 0; i < 2; i++) order_operand(&u, n->args[i].node);
   }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/analysis/strided.h"
 #include "graph/ops/attention_blocks.h"
 #include "graph/ops/window.h"
 #include "planner/tiling/panels.h"
@@ -404,11 +405,12 @@ static int64_t fitting(Dim n, int64_t block) {
 }
 
 /* The elements that one step sums up; of convolutions whole blocks of channels. */
-static int64_t depth(const Group *g, int64_t most_wanted) {
+static int64_t depth(const Tiles *t, const Group *g, int64_t most_wanted) {
   const Node *n = g->nodes.data[0];
   int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? window_block(n) : 0;
   if (block) return block < most_wanted ? block : most_wanted;
-  return fitting(g->extent[3], most_wanted);
+  int64_t each = strided_sums_words(t->graph, n) ? STRIDED_WORD : 1;
+  return fitting(g->extent[3], each * most_wanted) / each;
 }
 
 /* Of which axis the first node's groups are parts. */
@@ -466,7 +468,7 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   Dim rows = images ? add_image_sides(t, g, tile->bm, &c) : product_blocks(t, g, 1, bm);
   if (!images) add_choice_constexpr(t, &c, "BM", bm);
   add_choice_constexpr(t, &c, "BN", bn);
-  add_choice_constexpr(t, &c, "BK", depth(g, tile->bk));
+  add_choice_constexpr(t, &c, "BK", depth(t, g, tile->bk));
   c.grid[0] = dim_mul(t->graph->dims, rows, product_blocks(t, g, 2, bn));
   c.grid[1] = g->extent[0];
   c.warps = (uint32_t)tile->warps;
@@ -536,6 +538,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   const Node *first = g->nodes.data[0];
   p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !window_block(first);
   p->sums = groups_of(g) == GROUPS_OF_SUM;
+  if (strided_sums_words(t->graph, first)) p->k /= STRIDED_WORD;
   return known && mean_group(t, g, p);
 }
 

@@ -1,4 +1,5 @@
 /* Products of matrices. */
+#include <string.h>
 #include <strings.h>
 
 #include "sema/messages.h"
@@ -7,8 +8,10 @@
 
 static bool is_f8_operand(DType t) { return t == DT_F8E5 || t == DT_F8E4NV || t == DT_F8E4B15; }
 
-static bool dot_dtypes(Sema *S, DType a, DType b, Span at) {
+/* Words of four bytes are told by the precision. */
+static bool dot_dtypes(Sema *S, DType a, DType b, const char *precision, Span at) {
   bool known = a == DT_I8 || a == DT_F16 || a == DT_BF16 || a == DT_F32 || a == DT_F64;
+  if (!strcmp(precision, "bytes")) known = a == DT_I32;
   if ((is_f8_operand(a) && is_f8_operand(b)) || (known && a == b)) return true;
   sema_error(S, at, E_SEMA_DOT_TYPES, dtype_name(a), dtype_name(b));
   return false;
@@ -29,7 +32,7 @@ static bool dot_shapes(Sema *S, Type a, Type b, Type *out, Span at) {
 }
 
 static const char *dot_precision(Sema *S, const Call *c) {
-  static const char *const all[] = {"ieee", "tf32", "tf32_rounded", "tf32x3", "bf16x3", "bf16x6"};
+  static const char *const all[] = {"ieee", "tf32", "tf32_rounded", "tf32x3", "bf16x3", "bf16x6", "bytes"};
   Value p = c->args[3], allow = c->args[4];
   bool truth;
   const char *preset = S->fn->options.dot_precision;
@@ -38,7 +41,7 @@ static const char *dot_precision(Sema *S, const Call *c) {
     if (allow.kind == V_NONE) return "tf32";
     return value_truth(allow, &truth) && truth ? "tf32" : "ieee";
   }
-  for (int i = 0; p.kind == V_STR && i < 6; i++)
+  for (int i = 0; p.kind == V_STR && i < 7; i++)
     if (!strcasecmp(all[i], p.u.s)) return all[i];
   Span at = c->args[3].kind == V_NONE ? c->at : c->spans[3];
   sema_error(S, at, E_SEMA_DOT_PRECISION, value_text(S->arena, p));
@@ -52,7 +55,7 @@ static DType dot_result(Sema *S, const Call *c, DType a) {
   } else if (value_is_typed(c->args[2])) {
     d.type = value_type(c->args[2]);
   }
-  if (a == DT_I8) return DT_I32;
+  if (a == DT_I8 || a == DT_I32) return DT_I32;
   if (d.type.dtype == DT_BF16) {
     sema_error(S, c->at, E_SEMA_DOT_BF16);
     return DT_NONE;
@@ -98,11 +101,11 @@ Value builtin_dot(Sema *S, Call *c) {
   b = typed(S, c->args[1], c->at);
   Type shape;
   DType ta = (DType)value_type(a).dtype, tb = (DType)value_type(b).dtype;
-  if (!dot_shapes(S, value_type(a), value_type(b), &shape, c->at) || !dot_dtypes(S, ta, tb, c->at))
-    return value_error();
+  if (!dot_shapes(S, value_type(a), value_type(b), &shape, c->at)) return value_error();
   const char *precision = dot_precision(S, c);
+  if (!precision || !dot_dtypes(S, ta, tb, precision, c->at)) return value_error();
   DType out = dot_result(S, c, ta);
-  if (!precision || out == DT_NONE) return value_error();
+  if (out == DT_NONE) return value_error();
   Type want = type_like(type_scalar(out), shape);
   if (!dot_accumulator(S, c, want, &acc)) return value_error();
   Value parts[] = {merge_batch(S, a, c->at), merge_batch(S, b, c->at), merge_batch(S, acc, c->at)};
@@ -111,7 +114,7 @@ Value builtin_dot(Sema *S, Call *c) {
   Value v = emit1(S, TILE_DOT, value_type(parts[2]), parts[0].u.tile, parts[1].u.tile,
                   parts[2].u.tile, c->at);
   if (v.kind != V_TILE) return v;
-  if (ta == DT_F32) tile_set_str(S->fn, v.u.tile->def, TA_precision, precision);
+  if (ta == DT_F32 || ta == DT_I32) tile_set_str(S->fn, v.u.tile->def, TA_precision, precision);
   int64_t imprecise;
   if (is_f8_operand(ta) && c->args[5].kind != V_NONE) {
     if (!want_int(S, c->args[5], "max_num_imprecise_acc", c->spans[5], &imprecise))

@@ -326,24 +326,27 @@ INTEGERS = """def forward(self, a: "i8[{m}, {k}]", b: "i8[{b}]", s: "f32[{n}]"):
 """
 
 
-def compare_integers(devices, folder):
-    """Products of 8-bit integers are exact sums in i32, with scales in the same kernel."""
-    m, n, k, rng = 20, 40, 96, np.random.default_rng(5)
+def compare_integers(devices, folder, of, k):
+    """Products of 8-bit integers are exact sums in i32, with scales in the same kernel; plans for a
+    CPU multiply words of four bytes along the sum."""
+    m, n, rng = 20, 40, np.random.default_rng(5)
     a, b = (rng.integers(-128, 128, shape).astype(np.int8) for shape in ((m, k), (k, n)))
     s = rng.integers(1, 5, n).astype(np.float32)
     want = (a.astype(np.int32) @ b.astype(np.int32)).astype(np.float32) * s
     for turned in True, False:
-        view = "permute.default(b, [1, 0])" if turned else "view.default(b, [96, 40])"
+        view = "permute.default(b, [1, 0])" if turned else f"view.default(b, [{k}, 40])"
         shape = f"{n}, {k}" if turned else f"{k}, {n}"
         (folder / "graph.py").write_text(INTEGERS.format(m=m, n=n, k=k, b=shape, view=view))
         files = []
         for name, array in ("a", a), ("b", np.ascontiguousarray(b.T) if turned else b), ("s", s):
             np.save(folder / f"{name}.npy", array)
             files.append(folder / f"{name}.npy")
-        plan = nereid("graph", folder / "graph.py", "--device", "cuda", "--emit", "plan", "-o",
+        plan = nereid("graph", folder / "graph.py", "--device", of, "--emit", "plan", "-o",
                       folder / "plan.txt")
         text = (folder / "plan.txt").read_text() if plan.returncode == 0 else plan.stderr
-        check("int8_mm_mul(" in text, f"integers: no kernel with the scales: {text[-500:]}")
+        words = of == "cpu" and k % 4 == 0
+        check(k % 4 != 0 or "mm_mul(" in text, f"integers: no kernel with the scales: {text[-500:]}")
+        check(words == ("\"bytes\"" in text), f"integers: words along {k}: {text[-500:]}")
         for device in devices:
             done = nereid("graph", folder / "plan.txt", *files, "--device", device, "--out-dir",
                           folder / "out")
@@ -505,7 +508,8 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         if not args.names or "integers" in args.names:
-            compare_integers(args.devices.split(","), pathlib.Path(folder))
+            for of, k in ("cuda", 96), ("cpu", 96), ("cpu", 132), ("cpu", 98):
+                compare_integers(args.devices.split(","), pathlib.Path(folder), of, k)
         if not args.names or "groups" in args.names:
             compare_groups(args.devices.split(","), pathlib.Path(folder))
         if not args.names or "signed" in args.names:

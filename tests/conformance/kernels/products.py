@@ -238,3 +238,18 @@ def promoted_product(a_ptr, b_ptr, c_ptr, N, K, BLOCK_M: tl.constexpr, BLOCK_N: 
         b = tl.load(b_ptr + n[None, :] * K + (start + k)[:, None])
         acc = tl.dot(a, b, acc, max_num_imprecise_acc=IMPRECISE)
     tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
+def bytes_product(a_ptr, b_ptr, c_ptr, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                  WORDS: tl.constexpr):
+    """Elements are words of four signed bytes, of which the extremes' products are largest."""
+    m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    acc = tl.full((BLOCK_M, BLOCK_N), 7, dtype=tl.int32)
+    for start in range(0, K // 4, WORDS):
+        k = start + tl.arange(0, WORDS)
+        a = tl.load((a_ptr + m[:, None] * K + 4 * k[None, :]).to(tl.pointer_type(tl.int32)))
+        b = tl.load((b_ptr + n[None, :] * K + 4 * k[:, None]).to(tl.pointer_type(tl.int32)))
+        acc = tl.dot(a, b, acc, input_precision="bytes")
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)

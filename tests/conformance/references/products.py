@@ -265,3 +265,16 @@ def promoted_product(rng, shape=(128, 64, 256), tile=(128, 32, 128), imprecise=6
     defines = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), tile), IMPRECISE=imprecise)
     grid = f"cdiv({M}, BLOCK_M), cdiv(N, BLOCK_N)"
     return args, defines, grid, dict(c_ptr=1 + a.astype(np.float64) @ b.T)
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, shape=(16, 16, 128), tile=(16, 16, 32))
+@case(FILE, tol=0, shape=(8, 32, 16), tile=(8, 32, 4))
+def bytes_product(rng, shape=(32, 64, 256), tile=(16, 32, 32)):
+    M, N, K = shape
+    a, b = (rng.integers(-128, 128, size).astype(np.int8) for size in ((M, K), (N, K)))
+    a[0], b[0], a[1], b[1] = -128, -128, 127, 127
+    args = dict(a_ptr=a, b_ptr=b, c_ptr=new("empty", "i32", M, N), N=N, K=K)
+    defines = dict(zip(("BLOCK_M", "BLOCK_N", "WORDS"), tile))
+    grid = f"cdiv({M}, BLOCK_M), cdiv(N, BLOCK_N)"
+    return args, defines, grid, dict(c_ptr=7 + a.astype(np.int32) @ b.T.astype(np.int32))

@@ -378,7 +378,8 @@ static bool takes(TileCode op, DType t) {
 /* These have checks of their own, or none here. */
 static bool is_special(TileCode op) {
   return op == TILE_CONST || op == TILE_UNDEF || op == TILE_SELECT || op == TILE_CAST ||
-         op == TILE_BITCAST || op == TILE_PTR_ADD || op == TILE_HINT || op == TILE_FMA;
+         op == TILE_BITCAST || op == TILE_PTR_ADD || op == TILE_HINT || op == TILE_FMA ||
+         op == TILE_DOT4;
 }
 
 static void check_ops(void) {
@@ -508,7 +509,16 @@ static void check_fma(DType t, double a, double b, double c, double want) {
   verdict(same_float(scalar_op(TILE_FMA, t, t, x, false).f, want), "fma");
 }
 
+static void check_dot4(uint32_t a, uint32_t b, int32_t c, int32_t want) {
+  Scalar x[3] = {{.i = (int32_t)a}, {.i = (int32_t)b}, {.i = c}};
+  verdict(scalar_op(TILE_DOT4, DT_I32, DT_I32, x, false).i == want, "dot4");
+}
+
 static void check_by_hand(void) {
+  check_dot4(0x04030201, 0x08070605, 1000, 1000 + 5 + 12 + 21 + 32);
+  check_dot4(0x80808080, 0x80808080, 0, 65536);
+  check_dot4(0x7f80ff01, 0x8001ff7f, -1, -1 + 127 + 1 - 128 - 16256);
+  check_dot4(0x80808080, 0x80808080, INT32_MAX, INT32_MIN + 65535);
   check_fma(DT_F32, 1 + 0x1p-12, 1 - 0x1p-12, -1, -0x1p-24);
   check_fma(DT_F64, 1 + 0x1p-30, 1 - 0x1p-30, -1, -0x1p-60);
   check_fma(DT_F16, 1 + 0x1p-10, 1 - 0x1p-10, -1, -0x1p-20);
