@@ -267,7 +267,7 @@ const Helper c_helpers_core[] = {
      "  return r;\n"
      "}\n"},
     {"vdot4_$t", "i32",
-     "/* Products of bytes without a sign by such with one: a is 128 more, whose part is taken off.\n"
+     "/* Products of bytes without a sign by such with one: a is 128 more, which is taken off.\n"
      " * Without them, 16-bit products in pairs, of bytes 0 and 2 and of bytes 1 and 3. */\n"
      "INLINE vi32 vdot4_$t(vi32 a, vi32 b, vi32 c) {\n"
      "#if LANES == 16 && defined(__AVX512VNNI__) && !defined(__clang__)\n"

@@ -283,6 +283,8 @@ static bool dot_types_fit(Type a, Type b, Type acc) {
   return dtype_kind(x) == dtype_kind(y) && dtype_bits(x) == 8 && dtype_bits(y) == 8;
 }
 
+static bool are_words(Type a, Type acc) { return a.dtype == DT_I32 && acc.dtype == DT_I32; }
+
 static void check_dot(TileCheck *c, const TileOp *op) {
   Type a = arg_type(op, 0), b = arg_type(op, 1), acc = arg_type(op, 2);
   int r = a.rank;
@@ -293,7 +295,7 @@ static void check_dot(TileCheck *c, const TileOp *op) {
   if (tile_check_operand_is(c, op, 1, want_b) && tile_check_operand_is(c, op, 2, want) &&
       tile_check_operand(c, op, 2, dot_types_fit(a, b, acc),
                          "an accumulator of the operands' kind, and these of one type") &&
-      tile_check_operand(c, op, 0, !tile_dot_bytes(op) || (a.dtype == DT_I32 && acc.dtype == DT_I32),
+      tile_check_operand(c, op, 0, !tile_dot_bytes(op) || are_words(a, acc),
                          "i32, as the accumulator, where precision is bytes") &&
       tile_check_int(c, op, TA_max_imprecise, 0, INT32_MAX))
     tile_check_result_is(c, op, 0, acc);

@@ -32,7 +32,8 @@ static bool dot_shapes(Sema *S, Type a, Type b, Type *out, Span at) {
 }
 
 static const char *dot_precision(Sema *S, const Call *c) {
-  static const char *const all[] = {"ieee", "tf32", "tf32_rounded", "tf32x3", "bf16x3", "bf16x6", "bytes"};
+  static const char *const all[] = {"ieee",   "tf32",   "tf32_rounded", "tf32x3",
+                                    "bf16x3", "bf16x6", "bytes"};
   Value p = c->args[3], allow = c->args[4];
   bool truth;
   const char *preset = S->fn->options.dot_precision;
