@@ -15,7 +15,7 @@
 X(loop_over_programs, TILE, TILE, pass_loop_over_programs, HAS_ASYNC_PROXY, 0, "with option `loops`, puts a product's kernel into a loop over the programs of its grid, of which a launch starts fewer") \
 X(induction_variables, TILE, TILE, pass_induction_variables, 0, 0, "replaces a tile that a loop carries and moves by a scalar by an invariant tile plus that scalar") \
 X(fold_ranges, TILE, TILE, pass_fold_ranges, 0, 0, "removes masks that ranges of integers show to be true") \
-X(strip_rows, TILE, TILE, pass_strip_rows, HAS_COALESCING, 0, "strip-mines rows that registers can't hold: loops over strips of them, which load and compute anew") \
+X(strip_rows, TILE, TILE, pass_strip_rows, HAS_COALESCING, 0, "strip-mines rows that registers can't hold: loops over strips of them, which shared memory keeps") \
 X(dce, TILE, TILE, pass_dce, 0, 0, "removes dead ops: dead-code elimination before tiles get layouts") \
 X(hoist_loads, TILE, TILE, pass_hoist_loads, HAS_COALESCING, 0, "hoists loop-invariant loads out of loops that certainly run and write nothing") \
 X(early_loads, TILE, TILE, pass_early_loads, HAS_GRID_DEPENDENCIES, 0, "moves loads of memory that no running kernel writes before the wait for the kernel before this one") \

@@ -77,6 +77,8 @@ static Prog *start_program(Run *r) {
 
 static void retire_program(Run *r, Prog *p) {
   for (uint32_t i = 0; i < r->fn->nvalues; i++) interp_clear(r, &p->vals[i]);
+  for (size_t i = 0; i < p->parked.len; i++) interp_clear(r, &p->parked.data[i].elements);
+  p->parked.len = 0;
   memory_finished(r->memory, p->index);
   r->iterations = 0;
   size_t i = 0;

@@ -143,6 +143,57 @@ void interp_store(Prog *p, const Inst *in) {
   interp_drop(p->run, pl.on);
 }
 
+/* ---- slots ---- */
+
+/* The slot's elements, UNDEF at first. */
+static Val *slot_of(Prog *p, const Inst *in, DType t) {
+  int64_t slot = tile_int(in->op, TA_slot, 0);
+  for (size_t i = 0; i < p->parked.len; i++)
+    if (p->parked.data[i].slot == slot) return &p->parked.data[i].elements;
+  uint32_t n = (uint32_t)tile_int(in->op, TA_count, 1);
+  Parked made = {slot, interp_new(p->run, n)};
+  for (uint32_t i = 0; i < n; i++) interp_undef(p->run, &made.elements, i, t, in->op);
+  vec_push(p->run->arena, &p->parked, made);
+  return &p->parked.data[p->parked.len - 1].elements;
+}
+
+/* Element i of a tile in its slot; false if it is outside. */
+static bool place_in_slot(Prog *p, const Inst *in, const Val *slot, uint32_t i, uint32_t *at) {
+  const Val *first = interp_arg(p, in, 0);
+  int64_t place = first->x[0].i + i;
+  *at = (uint32_t)place;
+  return !interp_is_undef(p, in, first, 0, "the address") && place >= 0 && place < slot->n;
+}
+
+static void put_in_slot(Prog *p, const Inst *in, Val *slot, uint32_t i, Scalar x, uint8_t flags) {
+  uint32_t at;
+  if (!place_in_slot(p, in, slot, i, &at)) return;
+  slot->x[at] = x;
+  interp_flags(p->run, slot)[at] = flags;
+}
+
+void interp_park(Prog *p, const Inst *in) {
+  DType t = (DType)in->op->args[1]->type.elem;
+  Places pl = pointed(p, in, interp_arg(p, in, 1), interp_arg(p, in, 2), t);
+  Val *slot = slot_of(p, in, t), read = interp_new(p->run, pl.n);
+  for (uint32_t i = 0; i < pl.n; i++) read.x[i] = (Scalar){.i = 0};
+  read_places(p, &pl, read.x);
+  for (uint32_t i = 0; i < pl.n; i++) put_in_slot(p, in, slot, i, read.x[i], 0);
+  interp_clear(p->run, &read);
+  interp_drop(p->run, pl.on);
+}
+
+void interp_unpark(Prog *p, const Inst *in) {
+  Type t = interp_type(in, 0);
+  const Val *slot = slot_of(p, in, (DType)t.dtype);
+  Val *r = interp_result(p, in, 0, (uint32_t)type_numel(t));
+  for (uint32_t i = 0, at; i < r->n; i++) {
+    bool inside = place_in_slot(p, in, slot, i, &at);
+    if (!inside || interp_flag(slot, at)) interp_undef(p->run, r, i, (DType)t.dtype, in->op);
+    else r->x[i] = slot->x[at];
+  }
+}
+
 /* ---- views ---- */
 
 typedef struct {

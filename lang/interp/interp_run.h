@@ -60,6 +60,12 @@ struct Inst {
   bool transfers; /* control goes elsewhere: who brings it back buries the dead */
 };
 
+/* A slot in which a program parks elements. */
+typedef struct {
+  int64_t slot;
+  Val elements;
+} Parked;
+
 /* A block that is being executed. */
 typedef struct {
   const Code *code;
@@ -108,6 +114,7 @@ struct Prog {
   uint32_t id[3];
   Val *vals; /* by value id */
   VEC(Frame) frames;
+  VEC(Parked) parked;
   uint32_t lanes;      /* 1, or those of the region that is executed */
   uint32_t iterations; /* of loops in this turn */
   bool yields;         /* the turn ends after this instruction */
@@ -181,7 +188,8 @@ Exec interp_splat, interp_reshape, interp_broadcast, interp_trans, interp_join, 
     interp_cat, interp_slice, interp_gather;
 Exec interp_dot, interp_reduce, interp_scan, interp_histogram;
 Exec interp_load, interp_store, interp_view_load, interp_view_store, interp_atomic_rmw,
-    interp_atomic_cas, interp_nothing, interp_assert, interp_print, interp_assume,
+    interp_atomic_cas, interp_park, interp_unpark, interp_nothing, interp_assert, interp_print,
+    interp_assume,
     interp_asm;
 /* Before the launch: the op's AsmRunner; ends the launch, and reports, if it runs on GPUs only. */
 const void *interp_asm_code(Run *r, const TileOp *op);

@@ -434,6 +434,26 @@ static void check_assert(TileCheck *c, const TileOp *op) {
   if (tile_check_operand_is(c, op, 0, i1_like(t))) check_mask(c, op, 1, t);
 }
 
+/* An element of a slot; its elements are no pointers and no i1. */
+static bool check_slot(TileCheck *c, const TileOp *op) {
+  enum { SLOTS = 64 };
+  return tile_check_operand_is(c, op, 0, type_scalar(DT_I32)) &&
+         tile_check_int(c, op, TA_slot, 0, SLOTS - 1) &&
+         tile_check_int(c, op, TA_count, 1, MAX_TILE);
+}
+
+static bool is_slot_dtype(uint8_t t) { return t != DT_PTR && t != DT_I1; }
+
+static void check_park(TileCheck *c, const TileOp *op) {
+  Type t = arg_type(op, 1);
+  bool good = t.rank && t.dtype == DT_PTR && is_slot_dtype(t.elem);
+  if (check_slot(c, op) && tile_check_operand(c, op, 1, good, "a tile of pointers to numbers") &&
+      op->args[2])
+    tile_check_operand_is(c, op, 2, type_like(type_scalar(DT_I1), t));
+}
+
+static void check_unpark(TileCheck *c, const TileOp *op) { check_slot(c, op); }
+
 static void check_noalias(TileCheck *c, const TileOp *op) {
   tile_check_list(c, op, TA_params, 2, 0, (int64_t)c->fn->nparams - 1);
 }
@@ -573,6 +593,9 @@ static CheckFn *const checks[TILE_OP_COUNT] = {
     [TILE_VIEW_STORE] = check_view_store,
     [TILE_ATOMIC_RMW] = check_atomic_rmw,
     [TILE_ATOMIC_CAS] = check_atomic_cas,
+    [TILE_PARK] = check_park,
+    [TILE_PARK_WAIT] = check_nothing,
+    [TILE_UNPARK] = check_unpark,
     [TILE_BARRIER] = check_nothing,
     [TILE_GRID_DEPENDENCY] = check_nothing,
     [TILE_ASSERT] = check_assert,

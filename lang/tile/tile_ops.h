@@ -109,13 +109,16 @@ X(VIEW_LOAD,   "V?v?v", "1", given,   READ,             "check pad cache evict v
 X(VIEW_STORE,  "Vv?v",  "0", given,   WRITE,            "check cache evict", "value; elements outside a checked axis are not written") \
 X(ATOMIC_RMW,  "vv?v",  "1", given,   READ|WRITE,       "kind sem scope", "kind add and or xor xchg max min, store, load (memory stays, the value has no meaning); result the value before; once an element") \
 X(ATOMIC_CAS,  "vvv",   "1", given,   READ|WRITE,       "sem scope",   "pointer, compare, value; result the value before") \
+X(PARK,        "vv?v",  "0", given,   READ|WRITE,       "slot count",  "copies the elements at pointers, zeros where the mask is false, to the slot of shared memory from element i (the first operand, i32) on; done at PARK_WAIT.  A slot has `count` elements of one dtype") \
+X(PARK_WAIT,   "",      "0", given,   READ|WRITE,       "",            "until what is parked is there") \
+X(UNPARK,      "v",     "1", given,   READ,             "slot count",  "a tile of the slot's elements from element i on") \
 X(BARRIER,     "",      "0", given,   READ|WRITE,       "",            "debug_barrier: memory operations do not move across") \
 X(GRID_DEPENDENCY, "",  "0", given,   READ|WRITE,       "kind",        "programmatic dependent launch: kind wait, until the grids that this one depends on have ended; launch, those that depend on it may start.  Without effect but on a GPU") \
 X(ASSERT,      "v?v",   "0", given,   WRITE,            "message",     "device_assert, checked by the interpreters only") \
 X(PRINT,       "v*",    "0", given,   WRITE,            "message hex", "device_print: for each operand a line for each element, without operands one line (lang/interp/device_print.h)") \
 X(ASM,         "v*",    "*", given,   PURE,             "asm constraints pack", "PTX (lang/asm/asm_call.h) on scalars or tiles of one shape: `pack` elements of each at a time; which elements share a call is open, and so are the inputs of the last call after the last element") \
 X(ASM_IMPURE,  "v*",    "*", given,   READ|WRITE,       "asm constraints pack", "the same for PTX with other effects than its results: each thread executes it, once for `pack` of its elements") \
-X(NOALIAS,     "",      "0", given,   WRITE,            "params",      "a pass has changed the order of accesses through the pointer parameters of these two numbers: the bytes that the kernel accesses through them are disjoint, which a launch checks") \
+X(NOALIAS,     "",      "0", given,   WRITE,            "params or_same", "a pass has changed the order of accesses through the pointer parameters of these two numbers: the bytes that the kernel accesses through them are disjoint or, with `or_same`, both are one address, which a launch checks") \
 X(ASSUME,      "v",     "0", given,   WRITE,            "",            "the user promises that the scalar i1 holds") \
 /* -- control -- */ \
 X(FOR,         "vvvv*", "*", given,   REGION,           "num_stages unroll flatten warp_specialize disallow_acc_multi_buffer disable_licm", "lower, upper, step, initial values; region (index, carried...) yields the next values; a step that is not positive runs down; bounds are read once") \
@@ -133,7 +136,8 @@ X(RETURN,      "",      "0", given,   TERM,             "",            "the end 
   X(strides, ints) X(rounding, str) X(div, ints) X(contig, ints) X(constancy, ints)             \
   X(precision, str) X(max_imprecise, int) X(reverse, bool) X(combine, str) X(check, ints)       \
   X(pad, str) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str)            \
-  X(scope, str) X(message, str) X(hex, bool) X(params, ints) X(asm, str) X(constraints, str) X(pack, int) X(num_stages, int) X(unroll, int)                  \
+  X(scope, str) X(slot, int) X(count, int) X(message, str) X(hex, bool) X(params, ints) X(or_same, bool) \
+  X(asm, str) X(constraints, str) X(pack, int) X(num_stages, int) X(unroll, int)                \
   X(flatten, bool) X(warp_specialize, bool) X(disallow_acc_multi_buffer, bool)                  \
   X(disable_licm, bool)
 

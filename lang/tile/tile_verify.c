@@ -143,7 +143,8 @@ static const struct {
     {TILE_TRANS, TA_perm},      {TILE_SLICE, TA_starts},    {TILE_SLICE, TA_strides},
     {TILE_GATHER, TA_axis},     {TILE_REDUCE, TA_axis},     {TILE_SCAN, TA_axis},
     {TILE_ATOMIC_RMW, TA_kind}, {TILE_SPECIAL, TA_kind},    {TILE_GRID_DEPENDENCY, TA_kind},
-    {TILE_NOALIAS, TA_params},
+    {TILE_NOALIAS, TA_params},  {TILE_PARK, TA_slot},       {TILE_PARK, TA_count},
+    {TILE_UNPARK, TA_slot},     {TILE_UNPARK, TA_count},
 };
 
 #define COMBINES "add mul min max min_nan max_nan and or xor"

@@ -476,7 +476,8 @@ static void build_dependency(Build *s, const char *kind) {
 
 static void build_noalias(Build *s, const TileOp *op) {
   const int64_t *number = tile_attr(op, TA_params)->list;
-  nest_assume_noalias(s->nest, s->nest->params[number[0]], s->nest->params[number[1]], false);
+  bool or_same = tile_int(op, TA_or_same, 0);
+  nest_assume_noalias(s->nest, s->nest->params[number[0]], s->nest->params[number[1]], or_same);
 }
 
 static void build_statement(Build *s, const TileOp *op) {
@@ -506,6 +507,9 @@ static void build_statement(Build *s, const TileOp *op) {
     case TILE_VIEW_STORE:
     case TILE_ATOMIC_RMW:
     case TILE_ATOMIC_CAS: build_memory(s, op); return;
+    case TILE_PARK:
+    case TILE_PARK_WAIT:
+    case TILE_UNPARK: build_slot(s, op); return;
     default: break;
   }
   if (computed_at_use(s, op)) return;

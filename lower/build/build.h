@@ -49,6 +49,12 @@ typedef struct {
   NestBlock *block; /* in which it was stored */
 } Staged;
 
+/* The buffer of a slot of shared memory. */
+typedef struct {
+  int64_t slot;
+  NestBuffer *buffer;
+} Park;
+
 /* A global access since the last barrier. */
 typedef struct {
   int64_t base; /* the parameter's id; -1: unknown */
@@ -88,6 +94,7 @@ typedef struct Build {
   struct Pointers *pointers; /* of build_order.c: the parameters that accesses go through */
   VEC(BlockPair) blocks;
   VEC(Staged) staged;
+  VEC(Park) parks;
   uint32_t next_store;
   bool failed;
 } Build;
@@ -143,8 +150,9 @@ NestStmt *build_st_shared(Build *s, Ref src, DType t, NestBuffer *buf, Ref base,
 /* Stores a whole variable to a row-major buffer of its own. */
 NestBuffer *build_to_buffer(Build *s, NestVar *v, const Type *tile);
 
-/* ---- build_mem.c: loads, stores, atomics ---- */
+/* ---- build_mem.c: loads, stores, atomics; slots of shared memory ---- */
 void build_memory(Build *s, const TileOp *op);
+void build_slot(Build *s, const TileOp *op);
 
 /* ---- build_order.c: barriers between accesses ---- */
 void build_barrier(Build *s);

@@ -91,9 +91,8 @@ static bool is_hinted(const TileValue *v, int depth) {
 
 /* How many elements a thread can take at once, as far as the axis analysis proves it: passes plan
  * with it, bind finds the width anew where it can. */
-static void note_width(Build *s, const TileOp *op, const TileValue *mask, const Layout *l,
-                       NestStmt *ld) {
-  const TileValue *ptr = op->args[0];
+static void note_width(Build *s, const TileOp *op, const TileValue *ptr, const TileValue *mask,
+                       const Layout *l, NestStmt *ld) {
   if (mask && s->u->schedule->values[mask->id].held && !s->inlined[mask->id]) return;
   int64_t n = 1;
   for (int i = 0; i < l->ndigits; i++)
@@ -183,7 +182,7 @@ static void load_tile(Build *s, const TileOp *op) {
   }
   NestStmt *ld = load_into(s, op, build_tile_ref(s, v, o.axes), (DType)r->type.dtype,
                            pointer_mem(ptr), guard, other);
-  note_width(s, op, op->args[1], &l, ld);
+  note_width(s, op, op->args[0], op->args[1], &l, ld);
   build_close(s, &o);
 }
 
@@ -224,7 +223,7 @@ static void build_store(Build *s, const TileOp *op) {
   st->mems[0] = pointer_mem(ptr);
   st->guard = guard;
   set_access(s, st, op);
-  if (op->code == TILE_STORE) note_width(s, op, op->args[2], &l, st);
+  if (op->code == TILE_STORE) note_width(s, op, op->args[0], op->args[2], &l, st);
   build_close(s, &o);
 }
 
@@ -301,5 +300,88 @@ void build_memory(Build *s, const TileOp *op) {
       if (!no_access) atomic(s, op);
       else if (s->uses[op->results[0]->id]) fill_result(s, op, NULL);
       return;
+  }
+}
+
+/* ---- slots ---- */
+
+/* The slot's buffer.  It is a ring, whose slots are as large as its tiles, if tiles are copied to
+ * it. */
+static NestBuffer *slot_buffer(Build *s, const TileOp *op, const Type *tile) {
+  int64_t slot = tile_int(op, TA_slot, 0), count = tile_int(op, TA_count, 1);
+  for (size_t i = 0; i < s->parks.len; i++)
+    if (s->parks.data[i].slot == slot) return s->parks.data[i].buffer;
+  int64_t bytes = count * dtype_bytes((DType)tile->dtype), tiles = count / type_numel(*tile);
+  NestBuffer *b =
+      nest_buffer(s->nest, "slot", (DType)tile->dtype, bytes, s->u->machine->vector_bytes);
+  if (op->code == TILE_PARK && tiles * type_numel(*tile) == count) b->slots = (int)tiles;
+  vec_push(s->scratch, &s->parks, ((Park){slot, b}));
+  return b;
+}
+
+/* Inside an open nest: the element at these axes of a tile that begins at the op's element. */
+static Affine slot_at(Build *s, const TileOp *op, const Type *tile, const Affine *axes, Ref *base) {
+  int64_t size = dtype_bytes((DType)tile->dtype);
+  Ref first = build_scalar(s, op->args[0]);
+  Affine at = build_linear(tile, axes, size);
+  *base = ref_none();
+  if (first.kind == REF_VAR)
+    *base = build_op(s, TILE_MUL, DT_I32, first, ref_int(size), ref_none());
+  else at.c += first.sub.c * size;
+  return at;
+}
+
+static bool copies_parks(const Build *s) {
+  return !s->u->synchronous && machine_has(s->u->machine, HAS_ASYNC_COPIES);
+}
+
+static void park(Build *s, const TileOp *op) {
+  Type t = op->args[1]->type;
+  t.dtype = t.elem;
+  t.elem = 0;
+  NestBuffer *b = slot_buffer(s, op, &t);
+  Layout l = schedule_slot(s->u, &t, s->u->machine->vector_bytes);
+  Open o = build_open(s, &l);
+  if (copies_parks(s)) o.stmt->code = NEST_COPY;
+  Ref x = ref_var(build_temp(s, (DType)t.dtype, DT_NONE));
+  Ref guard = build_guard_at(s, op->args[2], o.axes, &l), base;
+  Ref pointer = build_value_at(s, op->args[1], o.axes, &l);
+  if (o.stmt->code != NEST_COPY) nest_mov(&s->b, x, ref_zero((DType)t.dtype), (DType)t.dtype);
+  NestStmt *ld = nest_stmt(&s->b, NEST_LD, 1, 0);
+  ld->dsts[0] = x;
+  ld->type = (DType)t.dtype;
+  ld->mems[0] = pointer_mem(pointer);
+  ld->guard = guard;
+  note_width(s, op, op->args[1], op->args[2], &l, ld);
+  Affine at = slot_at(s, op, &t, o.axes, &base);
+  build_st_shared(s, x, (DType)t.dtype, b, base, at);
+  build_close(s, &o);
+}
+
+/* The barrier orders the copies' reads of global memory, too, before stores that follow. */
+static void park_wait(Build *s) {
+  if (copies_parks(s)) {
+    nest_stmt(&s->b, NEST_RING_COMMIT, 0, 0);
+    nest_set_int(s->nest, nest_stmt(&s->b, NEST_RING_WAIT, 0, 0), NA_groups, 0);
+  }
+  build_barrier(s);
+}
+
+static void unpark(Build *s, const TileOp *op) {
+  const Type *t = &op->results[0]->type;
+  NestBuffer *b = slot_buffer(s, op, t);
+  NestVar *v = build_result(s, op->results[0]);
+  Open o = build_open(s, v->layout);
+  Ref base;
+  Affine at = slot_at(s, op, t, o.axes, &base);
+  build_ld_shared(s, build_tile_ref(s, v, o.axes), v->dtype, b, base, at);
+  build_close(s, &o);
+}
+
+void build_slot(Build *s, const TileOp *op) {
+  switch (op->code) {
+    case TILE_PARK: park(s, op); return;
+    case TILE_PARK_WAIT: park_wait(s); return;
+    default: unpark(s, op); return;
   }
 }

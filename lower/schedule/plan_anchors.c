@@ -78,6 +78,13 @@ static Choice load_choice(const Plan *p, const TileOp *op) {
   return c;
 }
 
+/* Elements that begin at any place are read one by one, by lanes that follow each other. */
+static Choice slot_choice(const Plan *p, const TileOp *op) {
+  const Type *t = &op->results[0]->type;
+  int64_t div = p->axis[op->args[0]->id].div[0], size = dtype_bytes((DType)t->dtype);
+  return (Choice){.rank = RANK_STORE, .layout = schedule_slot(p->u, t, (div & -div) * size)};
+}
+
 static void anchor_op(TileOp *op, void *ctx) {
   Plan *p = ctx;
   switch (op->code) {
@@ -94,6 +101,7 @@ static void anchor_op(TileOp *op, void *ctx) {
       if (op->results[0]->type.rank)
         plan_offer(p, op->results[0], plan_view_choice(p, op, &op->results[0]->type, RANK_LOAD));
       return;
+    case TILE_UNPARK: plan_offer(p, op->results[0], slot_choice(p, op)); return;
     case TILE_STORE:
       if (plan_held(p, op->args[1]))
         plan_offer(p, op->args[1], plan_pointer_choice(p, op->args[0], op->args[2], RANK_STORE));

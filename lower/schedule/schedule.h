@@ -102,6 +102,9 @@ bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int 
  * assembler keeps for a warpgroup's instruction? */
 bool schedule_accumulators_fit(const Machine *m, int warps, int maxnreg, int accumulators);
 
+/* The layout in which a tile is copied to a slot of shared memory, or read from it, that begins
+ * there at a multiple of so many bytes. */
+Layout schedule_slot(const Unit *u, const Type *tile, int64_t align);
 /* Warps of a program: a CPU has one, whatever the kernel asks for. */
 int schedule_warps(const Unit *u);
 /* Every tile that needs a layout has one, and every atom fits its dot; errors go to u->diags. */

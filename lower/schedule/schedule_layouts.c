@@ -53,6 +53,22 @@ void schedule_order(const Type *t, int *order) {
   for (int i = 0; i < t->rank; i++) order[i] = t->rank - 1 - i;
 }
 
+Layout schedule_slot(const Unit *u, const Type *tile, int64_t align) {
+  int order[MAX_RANK], warps = schedule_warps(u), lanes = u->machine->lanes;
+  int64_t share = type_numel(*tile) / ((int64_t)warps * lanes);
+  if (!align || align > u->machine->vector_bytes) align = u->machine->vector_bytes;
+  int64_t vector = align / dtype_bytes((DType)tile->dtype);
+  if (vector > share) vector = share > 1 ? share : 1;
+  for (int a = 0; a < tile->rank; a++) order[a] = tile->rank - 1 - a;
+  for (int a = 1; a < tile->rank; a++) /* the long axis first */
+    if (tile->shape[order[a]] > tile->shape[order[0]]) {
+      int first = order[0];
+      order[0] = order[a];
+      order[a] = first;
+    }
+  return schedule_blocked(tile, order, (int)vector, warps, lanes);
+}
+
 Layout schedule_runs(const Type *t, int axis, int64_t run, int warps, int lanes) {
   int order[MAX_RANK], n = 0, use = warps;
   order[n++] = axis;

@@ -4,7 +4,10 @@
 
 #include "lower/lower.h"
 
-enum { STRIP_PAIRS_MOST = 64 };
+enum {
+  STRIP_PAIRS_MOST = 64,
+  STRIP_SHARED_LEFT = 4096 /* bytes of shared memory for what reductions exchange */
+};
 
 /* A loop over the strips of a row. */
 typedef struct {
@@ -16,7 +19,18 @@ typedef struct {
 /* Two pointer parameters through which accesses change their order. */
 typedef struct {
   TileValue *a, *b;
+  bool or_same; /* they may hold one address */
 } StripPair;
+
+/* A load that loops need, of which a slot of shared memory keeps the first strips. */
+typedef struct {
+  TileOp *load;
+  bool fixed;     /* it is loaded in one place alone */
+  size_t first;   /* the loop before which they are parked */
+  size_t last;    /* that needs it */
+  int64_t strips; /* at most all of a row */
+  uint32_t loops; /* that need it */
+} StripPark;
 
 typedef struct {
   Unit *u;
@@ -25,6 +39,7 @@ typedef struct {
   int64_t row, strip; /* elements */
   uint32_t nvalues;   /* of the function before the pass */
   VEC(StripLoop *) loops;
+  VEC(StripPark) parks;
   StripPair pairs[STRIP_PAIRS_MOST];
   int npairs;
 } Strips;

@@ -8,6 +8,8 @@ typedef struct {
   Strips *s;
   TileBuilder b;
   TileValue *first;  /* element of the strip at hand; NULL: 0 */
+  int64_t from;      /* the loop's first strip */
+  size_t loop;       /* number of the loop at hand */
   TileValue **copy;  /* by value id: the strip of a row ... */
   uint32_t *round;   /* ... of that round */
   uint32_t rounds;
@@ -42,14 +44,56 @@ static TileValue *strip_range(Builder *x, const TileOp *op) {
   return tile_build1(&x->b, TILE_ADD, t, made->results[0], all, NULL);
 }
 
-/* The strip of a row; other values are what they are. */
+/* The park that has the strip at hand of a load; NULL if none has. */
+static const StripPark *park_of(const Builder *x, const TileOp *load) {
+  for (size_t i = 0; i < x->s->parks.len; i++)
+    if (x->s->parks.data[i].load == load && x->from < x->s->parks.data[i].strips)
+      return &x->s->parks.data[i];
+  return NULL;
+}
+
+static void set_slot(const Builder *x, const StripPark *park, TileOp *op) {
+  tile_set_int(x->s->f, op, TA_slot, park - x->s->parks.data);
+  tile_set_int(x->s->f, op, TA_count, park->strips * x->s->strip);
+}
+
+static TileValue *first_element(Builder *x) {
+  return x->first ? x->first : tile_const_int(&x->b, type_scalar(DT_I32), 0);
+}
+
+static TileValue *strip_of(Builder *x, TileValue *v);
+
+/* The parked strip, with what the load has where its mask is false. */
+static TileValue *unpark_strip(Builder *x, const StripPark *park) {
+  TileValue *const *args = park->load->args;
+  Type t = strip_type(x->s, park->load->results[0]->type);
+  TileValue *mask = strip_of(x, args[1]), *other = strip_of(x, args[2]);
+  x->b.span = park->load->span;
+  TileValue *v = tile_build1(&x->b, TILE_UNPARK, t, first_element(x), NULL, NULL);
+  set_slot(x, park, v->def);
+  v->name = park->load->results[0]->name;
+  if (!mask || !other || tile_is_zero(args[2])) return v;
+  return tile_build1(&x->b, TILE_SELECT, t, mask, v, other);
+}
+
+static void park_strip(Builder *x, const StripPark *park) {
+  TileValue *args[3] = {first_element(x)};
+  for (int i = 0; i < 2; i++) args[i + 1] = strip_of(x, park->load->args[i]);
+  x->b.span = park->load->span;
+  set_slot(x, park, tile_build(&x->b, TILE_PARK, args, args[2] ? 3 : 2, NULL, 0));
+}
+
+/* The strip of a row; other values, and none, are what they are. */
 static TileValue *strip_of(Builder *x, TileValue *v) {
   if (!strip_is_row(x->s, v)) return v;
   if (x->round[v->id] == x->rounds) return x->copy[v->id];
   const TileOp *op = v->def;
   TileValue *made;
+  const StripPark *park = op->code == TILE_LOAD ? park_of(x, op) : NULL;
   if (op->code == TILE_ARANGE) {
     made = strip_range(x, op);
+  } else if (park) {
+    made = unpark_strip(x, park);
   } else {
     TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
     for (uint32_t i = 0; i < op->nargs; i++) args[i] = strip_of(x, op->args[i]);
@@ -101,7 +145,7 @@ static void build_strip(Builder *x, const StripLoop *l, TileValue **acc, bool fi
   for (size_t i = 0; i < l->sinks.len; i++) {
     TileOp *op = l->sinks.data[i];
     if (op->code == TILE_LOAD) {
-      strip_of(x, op->results[0]);
+      if (!park_of(x, op)) strip_of(x, op->results[0]);
       continue;
     }
     TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
@@ -123,32 +167,76 @@ static uint32_t count_accumulators(const StripLoop *l) {
   return n;
 }
 
-/* The loop over the strips from number `from` on, whose results are the accumulators. */
-static void build_loop(Builder *x, const StripLoop *l, TileValue **acc, uint32_t n, int64_t from) {
+typedef struct {
+  TileBuilder outer;
+  TileOp *op;
+} Loop;
+
+/* A loop over the strips from..to-1, which carries `n` tiles. */
+static Loop open_loop(Builder *x, TileValue **acc, uint32_t n, int64_t from, int64_t to) {
   TileFunc *f = x->s->f;
   Type i32 = type_scalar(DT_I32), *types = ARENA_ARRAY(x->s->scratch, Type, n + 1);
   TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, n + 3);
   Name *names = ARENA_ARRAY(x->s->scratch, Name, n + 1);
   types[0] = i32;
-  args[0] = tile_const_int(&x->b, i32, from * x->s->strip);
-  args[1] = tile_const_int(&x->b, i32, x->s->row);
-  args[2] = tile_const_int(&x->b, i32, x->s->strip);
+  args[0] = tile_const_int(&x->b, i32, from);
+  args[1] = tile_const_int(&x->b, i32, to);
+  args[2] = tile_const_int(&x->b, i32, 1);
   for (uint32_t i = 0; i < n; i++) {
     args[i + 3] = acc[i];
     types[i + 1] = acc[i]->type;
   }
-  TileOp *loop = tile_build(&x->b, TILE_FOR, args, n + 3, types + 1, n);
-  TileBlock *body = tile_add_region(f, loop);
+  Loop loop = {x->b, tile_build(&x->b, TILE_FOR, args, n + 3, types + 1, n)};
+  TileBlock *body = tile_add_region(f, loop.op);
   tile_block_params(f, body, types, names, n + 1);
-  TileBuilder outer = x->b;
-  x->b = (TileBuilder){f, body, NULL, outer.span};
-  x->first = body->params[0];
-  memcpy(acc, body->params + 1, n * sizeof *acc);
-  build_strip(x, l, acc, false);
+  x->b = (TileBuilder){f, body, NULL, loop.outer.span};
+  x->from = from;
+  TileValue *length = tile_const_int(&x->b, i32, x->s->strip);
+  x->first = tile_build1(&x->b, TILE_MUL, i32, body->params[0], length, NULL);
+  x->rounds++;
+  if (n) memcpy(acc, body->params + 1, n * sizeof *acc);
+  return loop;
+}
+
+static void close_loop(Builder *x, const Loop *loop, TileValue **acc, uint32_t n) {
   tile_build(&x->b, TILE_YIELD, acc, n, NULL, 0);
-  x->b = outer;
+  x->b = loop->outer;
   x->first = NULL;
-  memcpy(acc, loop->results, n * sizeof *acc);
+  if (n) memcpy(acc, loop->op->results, n * sizeof *acc);
+}
+
+static void build_loop(Builder *x, const StripLoop *l, TileValue **acc, uint32_t n, int64_t from,
+                       int64_t to) {
+  Loop loop = open_loop(x, acc, n, from, to);
+  build_strip(x, l, acc, false);
+  close_loop(x, &loop, acc, n);
+}
+
+/* Copies what the loop is the first to need, each strip by an op of its own: that no two meet is
+ * proven of constant places. */
+static void build_parks(Builder *x) {
+  bool any = false;
+  Type i32 = type_scalar(DT_I32);
+  for (size_t i = 0; i < x->s->parks.len; i++) {
+    const StripPark *park = &x->s->parks.data[i];
+    if (park->first != x->loop) continue;
+    for (int64_t k = 0; k < park->strips; k++, any = true) {
+      x->rounds++;
+      x->first = tile_const_int(&x->b, i32, k * x->s->strip);
+      park_strip(x, park);
+    }
+  }
+  x->first = NULL;
+  if (any) tile_build(&x->b, TILE_PARK_WAIT, NULL, 0, NULL, 0);
+}
+
+/* The strip, after `from`, before which other loads are parked. */
+static int64_t next_bound(const Strips *s, int64_t from) {
+  int64_t to = s->row / s->strip;
+  for (size_t i = 0; i < s->parks.len; i++)
+    if (s->parks.data[i].strips > from && s->parks.data[i].strips < to)
+      to = s->parks.data[i].strips;
+  return to;
 }
 
 /* Reductions take what the loop has accumulated; what waited for them follows. */
@@ -171,8 +259,13 @@ static void build_strips(Builder *x, const StripLoop *l) {
   uint32_t n = count_accumulators(l);
   TileValue **acc = ARENA_ARRAY(x->s->scratch, TileValue *, n);
   x->b = (TileBuilder){x->s->f, x->s->f->body, l->place, l->place->span};
+  build_parks(x);
+  x->from = 0;
   if (n) build_strip(x, l, acc, true);
-  build_loop(x, l, acc, n, n ? 1 : 0);
+  for (int64_t from = n ? 1 : 0, to; from < x->s->row / x->s->strip; from = to) {
+    to = next_bound(x->s, from);
+    build_loop(x, l, acc, n, from, to);
+  }
   end_loop(l, acc);
 }
 
@@ -193,7 +286,8 @@ void strip_build(Strips *s) {
     int64_t pair[] = {s->pairs[i].a->index, s->pairs[i].b->index};
     TileOp *op = tile_build(&start, TILE_NOALIAS, NULL, 0, NULL, 0);
     tile_set_ints(s->f, op, TA_params, pair, 2);
+    if (s->pairs[i].or_same) tile_set_int(s->f, op, TA_or_same, 1);
   }
-  for (size_t i = 0; i < s->loops.len; i++) build_strips(&x, s->loops.data[i]);
+  for (x.loop = 0; x.loop < s->loops.len; x.loop++) build_strips(&x, s->loops.data[x.loop]);
   drop_rows(s);
 }

@@ -12,13 +12,22 @@
 
 enum { COMPARED_MOST = 256 }; /* values of two addresses */
 
+/* A free load that a loop executes after an access that it came before. */
+typedef struct {
+  const TileOp *load;
+  TileValue *written; /* the parameter of that access */
+} Passed;
+
 typedef struct {
   Strips *s;
   AxisInfo *axis;
   bool *written;     /* by value id of a parameter: through it the kernel writes at all, ... */
-  bool *done;        /* ... and in the loops so far, or before them */
+  bool *narrow;      /* ... by an op that is no store of a row, ... */
+  uint32_t *done;    /* ... and first in the loop of that number plus 1, or before that */
+  VEC(Passed) passed;
   uint32_t *late;    /* by value id: 1 + the loop whose reductions a narrow value waits for */
   uint32_t *fixed;   /* by value id: 1 + the loop that executes a fixed load */
+  uint32_t *counted; /* by value id: 1 + the last loop that needs a free load */
   uint32_t *visited; /* by value id: the last walk over operands that came by */
   uint32_t walks;
   StripLoop *open;
@@ -129,27 +138,57 @@ static void note_written(TileOp *op, void *ctx) {
   if (root) p->written[root->id] = true;
 }
 
+static void note_store(Planner *p, const TileValue *root, uint32_t number) {
+  if (!p->done[root->id]) p->done[root->id] = number;
+}
+
+/* Narrow ops come before the open loop, as if they were of the loop before. */
 static void note_done(TileOp *op, void *ctx) {
   Planner *p = ctx;
   TileValue *pointer = written_pointer(op);
-  if (pointer) p->done[root_of(pointer)->id] = true;
+  if (!pointer) return;
+  note_store(p, root_of(pointer), p->number);
+  p->narrow[root_of(pointer)->id] = true;
 }
 
 /* Accesses through a and b change their order. */
-static void assume_disjoint(Planner *p, TileValue *a, TileValue *b) {
+static void assume_apart(Planner *p, TileValue *a, TileValue *b, bool or_same) {
   Strips *s = p->s;
   if (s->f->options.alias == NEREID_ALIAS_DISJOINT) return;
   p->refused |= s->f->options.alias == NEREID_ALIAS_ORDERED || s->npairs == STRIP_PAIRS_MOST;
-  for (int i = 0; i < s->npairs; i++)
-    if ((s->pairs[i].a == a && s->pairs[i].b == b) || (s->pairs[i].a == b && s->pairs[i].b == a))
+  for (int i = 0; i < s->npairs; i++) {
+    StripPair *x = &s->pairs[i];
+    if ((x->a != a || x->b != b) && (x->a != b || x->b != a)) continue;
+    x->or_same &= or_same;
+    return;
+  }
+  if (!p->refused) s->pairs[s->npairs++] = (StripPair){a, b, or_same};
+}
+
+/* The open loop needs the load. */
+static void note_loop_of_load(Planner *p, TileOp *load) {
+  Strips *s = p->s;
+  uint32_t id = load->results[0]->id;
+  if (p->counted[id] == p->number) return;
+  p->counted[id] = p->number;
+  for (size_t i = 0; i < s->parks.len; i++)
+    if (s->parks.data[i].load == load) {
+      s->parks.data[i].loops++;
+      s->parks.data[i].last = s->loops.len;
       return;
-  if (!p->refused) s->pairs[s->npairs++] = (StripPair){a, b};
+    }
+  uint32_t place = p->fixed[id] ? p->fixed[id] : p->number;
+  StripPark park = {.load = load, .fixed = p->fixed[id] != 0};
+  park.first = place - 1;
+  park.last = s->loops.len;
+  park.loops = place == p->number ? 1 : 2;
+  vec_push(s->scratch, &s->parks, park);
 }
 
 /* ---- what a row is made of ---- */
 
-/* Goes through the operands of a row's value up to narrow values: is one of them late?  Free loads
- * that come by are noted against what has been written, and fixed ones must be of the open loop. */
+/* Goes through the operands of a row's value up to narrow values: is one of them late?  At the end
+ * of a loop loads that come by are noted, free ones against what has been written. */
 static bool needs_late(Planner *p, const TileValue *v, bool note) {
   if (!v || p->visited[v->id] == p->walks) return false;
   p->visited[v->id] = p->walks;
@@ -157,13 +196,11 @@ static bool needs_late(Planner *p, const TileValue *v, bool note) {
   const TileOp *op = v->def;
   bool load = op && op->code == TILE_LOAD, free = load && !p->fixed[v->id];
   if (!op) p->refused = true;
-  if (note && load && !free) {
-    p->refused |= p->fixed[v->id] != p->number;
-    return false;
-  }
+  if (note && load) note_loop_of_load(p, v->def);
+  if (note && load && !free) return false;
   for (uint32_t i = 0; note && free && i < p->s->f->nparams; i++) {
     TileValue *x = p->s->f->params[i].value;
-    if (p->done[x->id]) assume_disjoint(p, root_of(op->args[0]), x);
+    if (p->done[x->id]) vec_push(p->s->scratch, &p->passed, ((Passed){op, x}));
   }
   bool late = false;
   for (uint32_t i = 0; op && i < op->nargs; i++) late |= needs_late(p, op->args[i], note);
@@ -190,7 +227,7 @@ static bool is_injective(const Planner *p, const TileValue *pointer) {
 static void check_order(Planner *p, const TileOp *x, const TileOp *y) {
   TileValue *a = root_of(x->args[0]), *b = root_of(y->args[0]);
   ValueComparison same = {-1, -1, COMPARED_MOST};
-  if (a != b) assume_disjoint(p, a, b);
+  if (a != b) assume_apart(p, a, b, false);
   else if (!values_alike(x->args[0], y->args[0], &same) || !is_injective(p, x->args[0]))
     p->refused = true;
 }
@@ -200,7 +237,7 @@ static void close_loop(Planner *p, TileOp *place) {
   if (!l->sinks.len) return;
   for (size_t i = 0; i < l->sinks.len; i++) {
     const TileOp *x = l->sinks.data[i];
-    if (x->code == TILE_STORE) p->done[root_of(x->args[0])->id] = true;
+    if (x->code == TILE_STORE) note_store(p, root_of(x->args[0]), p->number + 1);
     for (size_t k = 0; k < i; k++) {
       const TileOp *y = l->sinks.data[k];
       bool memory = x->code != TILE_REDUCE && y->code != TILE_REDUCE;
@@ -264,17 +301,88 @@ static void plan_op(Planner *p, TileOp *op) {
   }
 }
 
+/* ---- parked strips ---- */
+
+/* Is the load better parked than executed in each loop that needs it? */
+static bool wants_park(const StripPark *x) {
+  DType t = (DType)x->load->results[0]->type.dtype;
+  return x->loops > 1 && !x->strips && t != DT_I1 && t != DT_PTR;
+}
+
+/* Shared memory goes to the fixed loads first, whose rows it must hold whole, then to those that
+ * most loops need. */
+static bool plan_parks(Strips *s) {
+  int64_t room = s->u->machine->shared - STRIP_SHARED_LEFT, all = s->row / s->strip;
+  for (;;) {
+    StripPark *best = NULL;
+    for (size_t i = 0; i < s->parks.len; i++) {
+      StripPark *x = &s->parks.data[i];
+      if (!wants_park(x) || (best && best->fixed && !x->fixed)) continue;
+      if (!best || x->fixed > best->fixed || x->loops > best->loops) best = x;
+    }
+    if (!best) break;
+    int64_t bytes = s->strip * dtype_bytes((DType)best->load->results[0]->type.dtype);
+    best->strips = room / bytes < all ? room / bytes : all;
+    room -= best->strips * bytes;
+    if (!best->strips) break;
+  }
+  for (size_t i = 0; i < s->parks.len; i++) {
+    const StripPark *x = &s->parks.data[i];
+    if (x->fixed && x->loops > 1 && x->strips < all) return false;
+  }
+  return true;
+}
+
+static const StripPark *park_of_load(const Strips *s, const TileOp *load) {
+  size_t i = 0;
+  while (s->parks.data[i].load != load) i++;
+  return &s->parks.data[i];
+}
+
+/* Are all stores through `written` in the last loop that needs the load, each to the element that
+ * is loaded there?  Then strips may be loaded and stored in turn if both parameters hold one
+ * address. */
+static bool stores_what_it_loads(const Planner *p, const StripPark *x, const TileValue *written) {
+  const Strips *s = p->s;
+  bool row = is_injective(p, x->load->args[0]);
+  for (size_t l = 0; l < s->loops.len; l++)
+    for (size_t i = 0; i < s->loops.data[l]->sinks.len; i++) {
+      const TileOp *op = s->loops.data[l]->sinks.data[i];
+      if (op->code != TILE_STORE || root_of(op->args[0]) != written) continue;
+      ValueComparison same = {root_of(x->load->args[0])->id, written->id, COMPARED_MOST};
+      row &= l == x->last && values_alike(x->load->args[0], op->args[0], &same);
+    }
+  return row && !p->narrow[written->id];
+}
+
+/* What is parked whole is loaded before its first loop alone. */
+static void assume_passed(Planner *p) {
+  const Strips *s = p->s;
+  for (size_t i = 0; i < p->passed.len; i++) {
+    const Passed *x = &p->passed.data[i];
+    const StripPark *park = park_of_load(s, x->load);
+    bool whole = park->strips == s->row / s->strip;
+    if (whole && p->done[x->written->id] > park->first + 1) continue;
+    bool or_same = stores_what_it_loads(p, park, x->written);
+    assume_apart(p, root_of(x->load->args[0]), x->written, or_same);
+  }
+}
+
 bool strip_plan(Strips *s) {
   uint32_t n = s->nvalues;
   Planner p = {.s = s, .number = 1};
   p.axis = axis_analyze(s->f, s->scratch);
   p.written = ARENA_ARRAY(s->scratch, bool, n);
-  p.done = ARENA_ARRAY(s->scratch, bool, n);
+  p.narrow = ARENA_ARRAY(s->scratch, bool, n);
+  p.done = ARENA_ARRAY(s->scratch, uint32_t, n);
   p.late = ARENA_ARRAY(s->scratch, uint32_t, n);
   p.fixed = ARENA_ARRAY(s->scratch, uint32_t, n);
+  p.counted = ARENA_ARRAY(s->scratch, uint32_t, n);
   p.visited = ARENA_ARRAY(s->scratch, uint32_t, n);
   p.open = ARENA_NEW(s->scratch, StripLoop);
   tile_walk(s->f->body, note_written, &p);
   for (TileOp *op = s->f->body->first; op && !p.refused; op = op->next) plan_op(&p, op);
-  return !p.refused && !p.open->sinks.len && s->loops.len;
+  if (p.refused || p.open->sinks.len || !s->loops.len || !plan_parks(s)) return false;
+  assume_passed(&p);
+  return !p.refused;
 }

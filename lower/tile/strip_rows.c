@@ -1,13 +1,17 @@
 /* Pass strip_rows: strip-mining of rows that registers can't hold.  A kernel that takes a whole row
  * as one tile becomes loops over strips of the row, a loop for each group of reductions and stores
- * that no reduction separates.  What a loop needs of the row it loads and computes anew. */
+ * that no reduction separates.  What a loop needs of the row it computes anew, of strips that
+ * shared memory keeps or, where that has no room, of strips that it loads anew. */
 #include "lower/passes.h"
 #include "lower/tile/strip.h"
 
-/* Elements of a strip that a thread has, by the number of its registers: an accumulator and what is
- * loaded for it take half of them. */
-enum { THREAD_FEW = 16, THREAD_MANY = 32, REGISTERS_FEW = 64 };
-enum { REGISTER_FILE = 65536 }; /* of a multiprocessor */
+enum {
+  /* Elements of a strip that a thread has: an accumulator and what is loaded for it leave room
+   * in 64 registers, with which two programs of 512 threads, or one of 1,024, fit a
+   * multiprocessor. */
+  THREAD_ELEMENTS = 16,
+  REGISTER_FILE = 65536 /* of a multiprocessor */
+};
 
 typedef struct {
   Strips *s;
@@ -54,8 +58,7 @@ static int64_t live_at(const Live *v, const TileOp *reduce, uint32_t number) {
   return bits;
 }
 
-/* Does the kernel hold rows from one reduction to the next in more than three quarters of the
- * registers? */
+/* Does the kernel hold rows from one reduction to the next in half of the registers or more? */
 static bool is_crowded(Strips *s) {
   Live v = {.s = s, .last = ARENA_ARRAY(s->scratch, uint32_t, s->nvalues)};
   v.loaded = ARENA_ARRAY(s->scratch, bool, s->nvalues);
@@ -75,13 +78,13 @@ static bool is_crowded(Strips *s) {
   }
   int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
   int64_t held = v.most * s->row / threads / 32;
-  return 4 * held > 3 * registers_a_thread(s->u);
+  return 2 * held >= registers_a_thread(s->u);
 }
 
 bool pass_strip_rows(Unit *u) {
   Strips s = {.u = u, .f = u->tile, .scratch = arena_child(u->arena), .nvalues = u->tile->nvalues};
   int64_t threads = (int64_t)options_warps(&u->tile->options) * u->machine->lanes;
-  s.strip = threads * (registers_a_thread(u) > REGISTERS_FEW ? THREAD_MANY : THREAD_FEW);
+  s.strip = threads * THREAD_ELEMENTS;
   if (is_crowded(&s) && strip_plan(&s)) strip_build(&s);
   arena_free(s.scratch);
   return true;

@@ -58,3 +58,12 @@ def shifted_in_place(rng, n=20001):
     args = dict(x_ptr=x, sum_ptr=new("empty", "f32", 1), n=n)
     expected = dict(x_ptr=np.roll(2 * x, 7), sum_ptr=np.array([4 * x.sum(dtype=np.float64)]))
     return args, dict(BLOCK=BLOCK), "1", expected
+
+
+@case(FILE, tol=1e-6, kernel="softmax_rows")
+def softmax_over_itself(rng, n=100001):
+    """Both arguments are one array, of which shared memory keeps a part."""
+    x = normal(rng, 2, n)
+    e = np.exp(x - x.max(1, keepdims=True))
+    args = dict(x_ptr=x, out_ptr="&x_ptr", n=n)
+    return args, dict(BLOCK=131072), "2", dict(x_ptr=e / e.sum(1, keepdims=True))
