@@ -4,6 +4,7 @@
 
 /* graphs as text, and what is not supported */
 #define E_GRAPH_UNDEFINED "no input and no earlier node defines `%s`"
+#define E_ONNX_TREE "tree %lld: node %lld %s"
 #define E_GRAPH_NO_FORWARD \
   "the file is no model: neither a .pt2 file nor ONNX's, and as text it defines no function " \
   "'forward', as graphs that FX prints do"

@@ -155,6 +155,8 @@ void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k);
 OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape);
 /* Counts elements that a rule computes for itself; does not return where they are too many. */
 void onnx_evaluates(OnnxCall *c, uint32_t n);
+/* A tensor of elements that a rule has computed, of any number; `data` is copied. */
+Node *onnx_table(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape, const void *data);
 /* A tensor of elements that are known, as a node. */
 Node *onnx_constant(OnnxCall *c, const OnnxKnown *k);
 /* A number as a tensor without axes. */

@@ -461,6 +461,22 @@ Node *onnx_value_node(Onnx *r, OnnxValue *v) {
 
 /* ---- elements that rules compute ---- */
 
+Node *onnx_table(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape, const void *data) {
+  Onnx *r = c->r;
+  Dim dims[GRAPH_RANK_MAX];
+  size_t bytes = dtype_bytes(t);
+  for (uint32_t i = 0; i < rank; i++) {
+    dims[i] = dim_int(r->graph->dims, shape[i]);
+    bytes *= (size_t)shape[i];
+  }
+  OnnxValue v = {.name = c->stand.name, .type = value_tensor(r->graph, t, rank, dims)};
+  void *copy = memcpy(arena_alloc(r->arena, bytes + !bytes), data, bytes);
+  Node *n = stored_node(r, &v, "c", INPUT_CONSTANT);
+  if (!bind_value(r, &v, n, (WeightBytes){copy, bytes, "the model"}))
+    longjmp(c->b.in.failed, 1);
+  return n;
+}
+
 void onnx_evaluates(OnnxCall *c, uint32_t n) {
   if (onnx_count_elements(c->r, onnx_where(c->r, c->proto), n)) return;
   c->told = true;

@@ -595,6 +595,14 @@ static const char *chooses_of_some(Kernel *k, const Gather *x) {
   return t.len ? t.data : NULL;
 }
 
+/* Is it one element, seen along any axes?  In a kernel that is a scalar. */
+static bool is_single_element(const Node *n) {
+  while (prim_is_view(n)) n = n->args[0].node;
+  for (uint32_t i = 0; i < n->type.rank; i++)
+    if (!dim_is(n->type.shape[i], 1)) return false;
+  return true;
+}
+
 static void find_gathered(Kernel *k, const Node *n, const Dim *index, Gather *x) {
   gather_of(k->graph, n, index, x);
   for (uint32_t i = 0; i < x->n; i++) {
@@ -604,6 +612,7 @@ static void find_gathered(Kernel *k, const Node *n, const Dim *index, Gather *x)
     if (sure) continue;
     const char *at = gather_index(k, x->by[i].index, x->by[i].element, x->by[i].size);
     unsigned axes = kernel_axes(k, x->by[i].element, x->by[i].index->type.rank);
+    if (is_single_element(x->by[i].index)) axes = 0;
     kernel_bind(k, x->by[i].symbol, at, axes);
   }
 }

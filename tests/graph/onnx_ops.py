@@ -3,7 +3,7 @@
 NumPy.
 
     onnx_ops.py [--devices interp,cpu] [NAME...]    only operators whose name contains a NAME
-    onnx_ops.py --record      writes onnx_ops/contrib.txt, where onnxruntime is installed
+    onnx_ops.py --record      writes onnx_ops/*.txt, where onnxruntime is installed
 
 A case of tests/graph/onnx_ops/*.py is an operator, the opset, its inputs, its attributes, and the
 outputs that it should give, or a function of the inputs that gives them.  Several cases of an opset
@@ -21,11 +21,12 @@ from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 sys.path.insert(0, str(ROOT / "tests/graph/onnx_ops"))
-import contrib, control, detectors, elements, float8, narrow, recurrent  # noqa: E402
-import states, transformers, windows  # noqa: E402
+import contrib, control, detectors, elements, float8, ml, narrow, recurrent  # noqa: E402
+import runtime_values, states, transformers, windows  # noqa: E402
 
-MODULES = [contrib, control, detectors, elements, float8, narrow, recurrent, states, transformers,
-           windows]
+MODULES = [contrib, control, detectors, elements, float8, ml, narrow, recurrent, states,
+           transformers, windows]
+RECORDED = [contrib, ml]
 GROUP = 12  # cases of a model
 
 
@@ -35,11 +36,12 @@ def type_of(array):
 
 
 def model(name, opset, inputs, attributes, count):
-    """The operator alone, "DOMAIN NAME" or NAME; what is None is left out."""
+    """The operator alone: NAME, DOMAIN NAME, or DOMAIN:VERSION NAME; what is None is left out."""
     *domain, name = name.split()
     names = ["-" if x is None else f"x{i}" for i, x in enumerate(inputs)]
     outputs = [f"y{i}" for i in range(count)]
-    node = onnx_text.node(name, names, outputs, domain="".join(domain), **attributes)
+    node = onnx_text.node(name, names, outputs, domain="".join(domain).split(":")[0],
+                          **attributes)
     types = {n: type_of(x) for n, x in zip(names, inputs) if x is not None}
     return onnx_text.model([node], types, outputs, opset=opset, imports=domain)
 
@@ -94,8 +96,11 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     if args.record:
-        return contrib.record(model)
-    contrib.CASES += contrib.recorded()
+        for module in RECORDED:
+            runtime_values.write(module, model)
+        return 0
+    for module in RECORDED:
+        module.CASES += runtime_values.read(module)
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
         quick_compiler(folder)
         cases = [c for m in MODULES for c in m.CASES

@@ -143,5 +143,6 @@ def function(name, inputs, outputs, nodes, attributes="", domain="local", opset=
 def model(nodes, inputs=None, outputs="", initializers=(), opset=17, functions=(), imports=(),
           more=b""):
     body = graph(nodes, inputs, outputs, initializers, more)
-    opsets = [field(1, "") + field(2, opset)] + [field(1, d) + field(2, 1) for d in imports]
+    versions = (d.split(":") if ":" in d else (d, 1) for d in imports)  # "ai.onnx.ml:3"
+    opsets = [field(1, d) + field(2, int(v)) for d, v in [("", opset), *versions]]
     return field(1, 8) + fields(8, opsets) + field(7, bytes(body)) + fields(25, functions)

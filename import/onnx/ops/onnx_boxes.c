@@ -4,7 +4,7 @@
 #include "graph/builders/boxes_builder.h"
 #include "import/messages.h"
 #include "import/onnx/onnx_op.h"
-#include "import/onnx/ops/onnx_window.h"
+#include "import/onnx/ops/onnx_shared.h"
 
 /* ---- NonMaxSuppression ---- */
 

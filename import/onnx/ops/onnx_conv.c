@@ -4,7 +4,6 @@
 #include "graph/messages.h"
 #include "import/messages.h"
 #include "import/onnx/ops/onnx_shared.h"
-#include "import/onnx/ops/onnx_window.h"
 
 static Node *build_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight, Node *bias,
                                bool transposed, const int64_t *more) {
@@ -34,7 +33,8 @@ Node *onnx_convolution(OnnxCall *c, Node *x, Node *weight, Node *bias) {
 }
 
 void onnx_op_conv(OnnxCall *c) {
-  onnx_set(c, 0, onnx_convolution(c, onnx_in(c, 0), onnx_in(c, 1), onnx_optional(c, 2)));
+  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1), *bias = onnx_optional(c, 2);
+  onnx_set(c, 0, onnx_convolution(c, x, weight, bias));
 }
 
 /* The output's size is strides * (size - 1) + the window's span + output_padding - pads; where

@@ -147,8 +147,8 @@ void onnx_op_fused_matmul(OnnxCall *c) {
 void onnx_op_fused_gemm(OnnxCall *c) {
   double p[] = {onnx_float(c, "activation_alpha", 0), onnx_float(c, "activation_beta", 0)};
   onnx_ignore(c, "activation_gamma"); /* of activations that have one */
-  Node *x = onnx_gemm(c, onnx_in(c, 0), onnx_in(c, 1), onnx_optional(c, 2));
-  onnx_set(c, 0, activated(c, x, p));
+  Node *x = onnx_in(c, 0), *y = onnx_in(c, 1), *z = onnx_optional(c, 2);
+  onnx_set(c, 0, activated(c, onnx_gemm(c, x, y, z), p));
 }
 
 /* Input 3 is added before the activation. */
@@ -157,7 +157,8 @@ void onnx_op_fused_conv(OnnxCall *c) {
   const float *given = onnx_floats(c, "activation_params", &n);
   double p[2] = {0};
   for (uint32_t i = 0; i < 2 && given && i < n; i++) p[i] = (double)given[i];
-  Node *x = onnx_convolution(c, onnx_in(c, 0), onnx_in(c, 1), onnx_optional(c, 2));
+  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1), *bias = onnx_optional(c, 2);
+  x = onnx_convolution(c, x, weight, bias);
   onnx_set(c, 0, activated(c, plus(&c->b, x, onnx_optional(c, 3)), p));
 }
 

@@ -30,5 +30,6 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z) {
 }
 
 void onnx_op_gemm(OnnxCall *c) {
-  onnx_set(c, 0, onnx_gemm(c, onnx_in(c, 0), onnx_in(c, 1), onnx_optional(c, 2)));
+  Node *x = onnx_in(c, 0), *y = onnx_in(c, 1), *z = onnx_optional(c, 2);
+  onnx_set(c, 0, onnx_gemm(c, x, y, z));
 }

@@ -4,7 +4,6 @@
 
 #include "graph/messages.h"
 #include "import/onnx/ops/onnx_shared.h"
-#include "import/onnx/ops/onnx_window.h"
 
 static const OpId max_targets[] = {OP_aten_max_pool1d_default, OP_aten_max_pool2d_default,
                                    OP_aten_max_pool3d_default};

@@ -7,7 +7,6 @@
 
 #include "graph/messages.h"
 #include "import/onnx/ops/onnx_shared.h"
-#include "import/onnx/ops/onnx_window.h"
 
 enum { INT8_SPAN = 255, EXACT = 1 << 24 };
 

@@ -3,7 +3,7 @@
 
 #include "graph/messages.h"
 #include "import/messages.h"
-#include "import/onnx/ops/onnx_window.h"
+#include "import/onnx/ops/onnx_shared.h"
 
 static int64_t enum_attribute(OnnxCall *c, const char *attribute, const char *const *names,
                               size_t n) {

@@ -35,7 +35,29 @@ Node *onnx_rotate(OnnxCall *c, Node *x, const OnnxRotation *r);
 /* The rows of a table for these positions, [batch, length]: [batch, 1, length, ...]. */
 Node *onnx_angles(Build *b, Node *table, Node *positions);
 
-/* ---- windows (onnx_conv.c, onnx_pool.c) ---- */
+/* ---- windows that slide over the axes after the first two (onnx_window.c) ---- */
+
+enum { ONNX_AXES_MAX = 3 }; /* that windows slide along */
+
+typedef struct {
+  uint32_t n; /* axes */
+  int64_t kernel[ONNX_AXES_MAX], stride[ONNX_AXES_MAX], dilation[ONNX_AXES_MAX];
+  int64_t before[ONNX_AXES_MAX], after[ONNX_AXES_MAX]; /* padding */
+  int64_t extra[ONNX_AXES_MAX]; /* further padding at the end, for windows that ceil_mode adds */
+} OnnxWindow;
+
+/* Attributes strides, dilations, pads, auto_pad and ceil_mode; the kernel is `kernel`, or if that
+ * is NULL attribute kernel_shape. */
+OnnxWindow onnx_window(OnnxCall *c, const Node *x, const Dim *kernel);
+/* The size of the i-th axis along which windows slide: it must be known, and not huge. */
+int64_t onnx_window_size(OnnxCall *c, const Node *x, uint32_t i);
+/* Can ATen express it: is padding the same before and after all axes? */
+bool onnx_window_is_even(const OnnxWindow *w);
+/* x with the window's padding, which is filled with `value`; `extra` too if it says so. */
+Node *onnx_window_pad(OnnxCall *c, const OnnxWindow *w, Node *x, Arg value, bool extra);
+Arg onnx_window_arg(OnnxCall *c, const OnnxWindow *w, const int64_t *values);
+
+/* ---- convolutions and pools (onnx_conv.c, onnx_pool.c) ---- */
 
 /* These read strides, pads and the rest from the node's attributes. */
 Node *onnx_convolution(OnnxCall *c, Node *x, Node *weight, Node *bias);

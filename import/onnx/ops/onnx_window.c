@@ -1,4 +1,4 @@
-#include "import/onnx/ops/onnx_window.h"
+#include "import/onnx/ops/onnx_shared.h"
 
 #include <string.h>
 

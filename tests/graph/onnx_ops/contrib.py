@@ -2,12 +2,10 @@
 
 Expected values are ONNX Runtime's, of contrib.txt, which `onnx_ops.py --record` writes.
 """
-import pathlib
-
 import numpy as np
 
 F, U1, I1 = np.float32, np.uint8, np.int8
-VALUES = pathlib.Path(__file__).with_suffix(".txt")
+VALUES = "contrib.txt"
 MS = "com.microsoft "
 
 
@@ -173,35 +171,4 @@ CALLS = [
     (MS + "DequantizeLinear", 17, [A8, number(0.02), number(99, U1)], {}, 1),
 ]
 
-
-def recorded():
-    """The results of each call, of contrib.txt: a line each, "dtype shape | values"."""
-    lines = iter(VALUES.read_text().splitlines())
-    cases = []
-    for name, opset, inputs, attributes, count in CALLS:
-        wanted = []
-        for _ in range(count):
-            kind, values = next(lines).split("|")
-            dtype, *shape = kind.split()
-            wanted.append(np.array(values.split(), float).astype(dtype).reshape(*map(int, shape)))
-        cases.append((name, opset, inputs, attributes, tuple(wanted)))
-    return cases
-
-
-def record(model):
-    """Writes contrib.txt: `model` is onnx_ops.model."""
-    import onnxruntime
-    lines = []
-    for name, opset, inputs, attributes, count in CALLS:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        session = onnxruntime.InferenceSession(model(name, opset, inputs, attributes, count),
-                                               options, providers=["CPUExecutionProvider"])
-        given = {f"x{i}": x for i, x in enumerate(inputs) if x is not None}
-        for y in session.run(None, given):
-            values = " ".join(f"{v:.7g}" for v in y.flat)
-            lines.append(f"{y.dtype} {' '.join(map(str, y.shape))}| {values}\n")
-    VALUES.write_text("".join(lines))
-
-
-CASES = []  # recorded(), when they are run
+CASES = []  # the calls with their values, when they are run

@@ -1,0 +1,211 @@
+/* Operators of ai.onnx.ml on numbers, as scikit-learn's models have them. */
+#include <math.h>
+#include <string.h>
+
+#include "import/messages.h"
+#include "import/onnx/ops/onnx_shared.h"
+
+/* A list of floats as a vector; NULL where there is none. */
+static Node *float_vector(OnnxCall *c, const char *name) {
+  uint32_t n;
+  const float *list = onnx_floats(c, name, &n);
+  return list && n ? onnx_table(c, DT_F32, 1, (int64_t[]){n}, list) : NULL;
+}
+
+static Node *real_rows(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  return x->type.dtype == DT_F64 ? x : build_to(&c->b, x, DT_F32);
+}
+
+/* ---- linear models ---- */
+
+/* x times the rows of attribute coefficients, plus the intercepts: [rows, columns], in f32. */
+static Node *linear(OnnxCall *c, uint32_t columns) {
+  Build *b = &c->b;
+  uint32_t n;
+  const float *list = onnx_floats(c, "coefficients", &n);
+  if (!list || n % columns) onnx_fail(c, E_ONNX_ATTR_COUNT, "coefficients", n, columns);
+  Node *weight = onnx_table(c, DT_F32, 2, (int64_t[]){columns, n / columns}, list);
+  Node *x = build_to(b, onnx_in(c, 0), DT_F32), *bias = float_vector(c, "intercepts");
+  if (rank_of(x) == 1) x = build_unsqueeze(b, x, 0);
+  infer_rank(&b->in, &x->type, 2, 2);
+  return build(b, OP_aten_linear_default,
+               ARGS(arg_node(x), arg_node(weight), bias ? arg_node(bias) : arg_none()));
+}
+
+static Node *transformed(OnnxCall *c, Node *s) {
+  Build *b = &c->b;
+  Name how = onnx_string(c, "post_transform", "NONE");
+  if (!strcmp(how, "LOGISTIC")) return build_op1(b, OP_aten_sigmoid_default, s);
+  if (!strcmp(how, "SOFTMAX")) return build_with(b, OP_aten_softmax_int, s, build_int(b, 1));
+  if (strcmp(how, "NONE") != 0) onnx_lack(c, "post_transform %s", how);
+  return s;
+}
+
+void onnx_op_linear_regressor(OnnxCall *c) {
+  int64_t n = onnx_int(c, "targets", 1);
+  if (n < 1 || n > ONNX_KNOWN_MAX) onnx_lack(c, "targets %lld", (long long)n);
+  onnx_set(c, 0, transformed(c, linear(c, (uint32_t)n)));
+}
+
+void onnx_op_linear_classifier(OnnxCall *c) {
+  Build *b = &c->b;
+  uint32_t classes, rows;
+  if (onnx_has_attr(c, "classlabels_strings")) onnx_lack_strings(c);
+  const int64_t *labels = onnx_ints(c, "classlabels_ints", &classes);
+  onnx_floats(c, "intercepts", &rows);
+  onnx_ignore(c, "multi_class"); /* how the model was trained */
+  if (!labels || classes < 2 || rows != classes)
+    onnx_lack(c, "%u rows for %u classes", rows, classes);
+  Node *s = linear(c, classes);
+  Arg list = arg_list(b->in.g, 1);
+  list.items[0] = arg_node(build_with(b, OP_aten_argmax_default, s, build_int(b, 1)));
+  Node *table = onnx_table(c, DT_I64, 1, (int64_t[]){classes}, labels);
+  onnx_set(c, 0, build_with(b, OP_aten_index_Tensor, table, list));
+  onnx_set(c, 1, transformed(c, s));
+}
+
+/* ---- features ---- */
+
+/* (x - offset) * scale, each one or a list. */
+void onnx_op_scaler(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = real_rows(c), *offset = float_vector(c, "offset"), *scale = float_vector(c, "scale");
+  DType t = x->type.dtype;
+  if (offset) x = build_sub(b, x, build_to(b, offset, t));
+  if (scale) x = build_mul(b, x, build_to(b, scale, t));
+  onnx_set(c, 0, build_to(b, x, DT_F32));
+}
+
+/* Rows divided by a norm, but not by 0. */
+void onnx_op_normalizer(OnnxCall *c) {
+  Build *b = &c->b;
+  Name how = onnx_string(c, "norm", "MAX");
+  Node *x = build_to(b, onnx_in(c, 0), DT_F32), *norm;
+  infer_rank(&b->in, &x->type, 1, 2);
+  uint32_t last = 1u << (rank_of(x) - 1);
+  if (!strcmp(how, "MAX")) {
+    norm = build_reduce(b, OP_aten_amax_default, x, last, true);
+  } else if (!strcmp(how, "L1")) {
+    norm = build_sum(b, build_op1(b, OP_aten_abs_default, x), last, true);
+  } else {
+    if (strcmp(how, "L2") != 0) onnx_fail(c, E_ONNX_ATTR_VALUE, "norm", how);
+    norm = build_op1(b, OP_aten_sqrt_default, build_sum(b, build_mul(b, x, x), last, true));
+  }
+  Node *none = build_with(b, OP_aten_eq_Scalar, norm, build_int(b, 0));
+  onnx_set(c, 0, build_where(b, none, arg_node(x), arg_node(build_div(b, x, norm))));
+}
+
+void onnx_op_binarizer(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  Arg limit = arg_float(onnx_float(c, "threshold", 0));
+  onnx_set(c, 0, build_to(b, build_with(b, OP_aten_gt_Scalar, x, limit), x->type.dtype));
+}
+
+/* Elements that equal a value, which may be NaN, become others, one or one of each column. */
+void onnx_op_imputer(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *put;
+  bool floats = dtype_is_float(x->type.dtype);
+  uint32_t n;
+  if (floats) {
+    put = float_vector(c, "imputed_value_floats");
+  } else {
+    const int64_t *list = onnx_ints(c, "imputed_value_int64s", &n);
+    put = list && n ? onnx_table(c, DT_I64, 1, (int64_t[]){n}, list) : NULL;
+  }
+  if (!put) onnx_fail(c, E_ONNX_ATTR_MISSING, "imputed_value_floats");
+  double old = floats ? onnx_float(c, "replaced_value_float", 0) : 0;
+  Arg whole = build_int(b, floats ? 0 : onnx_int(c, "replaced_value_int64", 0));
+  Node *is = isnan(old) ? build_op1(b, OP_aten_isnan_default, x)
+                        : build_with(b, OP_aten_eq_Scalar, x, floats ? arg_float(old) : whole);
+  onnx_set(c, 0, build_where(b, is, arg_node(build_to(b, put, x->type.dtype)), arg_node(x)));
+}
+
+/* Columns of the last axis. */
+void onnx_op_array_feature_extractor(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *at = build_flat(b, build_to(b, onnx_in(c, 1), DT_I64));
+  if (rank_of(x) == 1) x = build_unsqueeze(b, x, 0);
+  infer_rank(&b->in, &x->type, 2, GRAPH_RANK_MAX);
+  onnx_set(c, 0, build(b, OP_aten_index_select_default,
+                       ARGS(arg_node(x), build_int(b, rank_of(x) - 1), arg_node(at))));
+}
+
+void onnx_op_feature_vectorizer(OnnxCall *c) {
+  enum { PARTS_MAX = 256 };
+  Node *part[PARTS_MAX];
+  if (!c->nin || c->nin > PARTS_MAX) onnx_lack(c, "%u inputs", c->nin);
+  onnx_ignore(c, "inputdimensions");
+  for (uint32_t i = 0; i < c->nin; i++) {
+    part[i] = build_to(&c->b, onnx_in(c, i), DT_F32);
+    infer_rank(&c->b.in, &part[i]->type, 2, 2);
+  }
+  onnx_set(c, 0, build_cat(&c->b, c->nin, part, 1));
+}
+
+/* A further axis of ones where an element is the category.  `zeros`: others are none of them. */
+void onnx_op_category_one_hot(OnnxCall *c) {
+  Build *b = &c->b;
+  uint32_t n;
+  if (onnx_has_attr(c, "cats_strings")) onnx_lack_strings(c);
+  const int64_t *list = onnx_ints(c, "cats_int64s", &n);
+  if (!list || !n) onnx_fail(c, E_ONNX_ATTR_MISSING, "cats_int64s");
+  if (!onnx_flag(c, "zeros", true)) onnx_lack(c, "zeros 0");
+  Node *table = onnx_table(c, DT_I64, 1, (int64_t[]){n}, list);
+  Node *x = build_to(b, onnx_in(c, 0), DT_I64);
+  x = build_unsqueeze(b, x, rank_of(x));
+  onnx_set(c, 0, build_to(b, build_op2(b, OP_aten_eq_Tensor, x, table), DT_F32));
+}
+
+/* ---- LabelEncoder ---- */
+
+/* A list of one of the dtypes, or a tensor; NULL if there is none of that kind. */
+static Node *number_list(OnnxCall *c, const char *ints, const char *floats, const char *tensor,
+                         uint32_t *n) {
+  if (onnx_has_attr(c, tensor)) {
+    Node *x = build_flat(&c->b, onnx_node_of(c, onnx_tensor(c, tensor)));
+    *n = (uint32_t)x->type.shape[0]->value;
+    return x;
+  }
+  const int64_t *whole = onnx_ints(c, ints, n);
+  if (whole) return onnx_table(c, DT_I64, 1, (int64_t[]){*n}, whole);
+  const float *real = onnx_floats(c, floats, n);
+  return real ? onnx_table(c, DT_F32, 1, (int64_t[]){*n}, real) : NULL;
+}
+
+/* The value of the first key that an element equals, else the default. */
+void onnx_op_label_encoder(OnnxCall *c) {
+  Build *b = &c->b;
+  uint32_t n, m;
+  Node *x = onnx_in(c, 0);
+  Node *keys = number_list(c, "keys_int64s", "keys_floats", "keys_tensor", &n);
+  Node *values = number_list(c, "values_int64s", "values_floats", "values_tensor", &m);
+  if (!keys || !values) onnx_lack_strings(c);
+  if (n != m || !n) onnx_fail(c, E_ONNX_ATTR_COUNT, "values_int64s", m, n);
+  bool whole = !dtype_is_float(values->type.dtype);
+  Arg otherwise = whole ? build_int(b, onnx_int(c, "default_int64", -1))
+                        : arg_float(onnx_float(c, "default_float", -0.0));
+  onnx_ignore(c, whole ? "default_float" : "default_int64");
+  onnx_ignore(c, "default_string");
+  Node *wide = build_unsqueeze(b, x, rank_of(x));
+  Node *is = build_op2(b, OP_aten_eq_Tensor, wide, keys);
+  if (c->opset >= 4 && dtype_is_float(keys->type.dtype)) { /* NaN is a key like others */
+    Node *nan = build_op1(b, OP_aten_isnan_default, keys);
+    nan = build_and(b, nan, build_op1(b, OP_aten_isnan_default, wide));
+    is = build_op2(b, OP_aten_logical_or_default, is, nan);
+  }
+  Node *hits = build_to(b, is, DT_I32);
+  Node *first = build_with(b, OP_aten_argmax_default, hits, build_int(b, -1));
+  Node *any = build_reduce(b, OP_aten_amax_default, hits, 1u << rank_of(x), false);
+  Arg list = arg_list(b->in.g, 1);
+  list.items[0] = arg_node(first);
+  Node *value = build_with(b, OP_aten_index_Tensor, values, list);
+  any = build_with(b, OP_aten_ne_Scalar, any, build_int(b, 0));
+  Node *other = onnx_has_attr(c, "default_tensor")
+                    ? build_view(b, onnx_node_of(c, onnx_tensor(c, "default_tensor")), 0, NULL)
+                    : NULL;
+  if (other) otherwise = arg_node(other);
+  onnx_set(c, 0, build_to(b, build_where(b, any, arg_node(value), otherwise), values->type.dtype));
+}

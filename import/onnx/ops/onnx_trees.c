@@ -1,0 +1,389 @@
+/* Ensembles of decision trees of ai.onnx.ml, as tables: each row goes down all trees at once, a
+ * level a step, by the number of the node where it is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/messages.h"
+#include "import/onnx/ops/onnx_shared.h"
+
+enum { LEVELS_MAX = 64, NODES_MAX = 1 << 24, TABLE_MAX = 1 << 26 };
+
+typedef enum { BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ, BRANCH_NEQ, LEAF } Mode;
+
+static const struct {
+  const char *name;
+  OpId holds; /* for an element and the node's value */
+} modes[] = {{"BRANCH_LEQ", OP_aten_le_Tensor}, {"BRANCH_LT", OP_aten_lt_Tensor},
+             {"BRANCH_GTE", OP_aten_ge_Tensor}, {"BRANCH_GT", OP_aten_gt_Tensor},
+             {"BRANCH_EQ", OP_aten_eq_Tensor},  {"BRANCH_NEQ", OP_aten_ne_Tensor}};
+
+/* Nodes by their numbers in the attributes' order. */
+typedef struct {
+  OnnxCall *c;
+  uint32_t n, ntrees, levels;
+  const int64_t *tree, *id; /* which name a node */
+  uint32_t *order;          /* all nodes, by tree and id */
+  int64_t *yes, *no;        /* the next node; of a leaf itself */
+  int64_t *root;            /* of each tree */
+  Mode *mode;
+  bool has_mode[LEAF];
+} Trees;
+
+/* ---- reading ---- */
+
+typedef struct {
+  int64_t tree, id;
+  uint32_t at;
+} NodeKey;
+
+static int compare_keys(const void *a, const void *b) {
+  const NodeKey *x = a, *y = b;
+  if (x->tree != y->tree) return x->tree < y->tree ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+_Noreturn static void bad_node(const Trees *t, uint32_t i, const char *fault) {
+  onnx_fail(t->c, E_ONNX_TREE, (long long)t->tree[i], (long long)t->id[i], fault);
+}
+
+static void sort_nodes(Trees *t) {
+  Arena *a = t->c->b.in.g->arena;
+  NodeKey *keys = ARENA_ARRAY(a, NodeKey, t->n);
+  for (uint32_t i = 0; i < t->n; i++) keys[i] = (NodeKey){t->tree[i], t->id[i], i};
+  qsort(keys, t->n, sizeof *keys, compare_keys);
+  t->order = ARENA_ARRAY(a, uint32_t, t->n);
+  for (uint32_t i = 0; i < t->n; i++) {
+    t->order[i] = keys[i].at;
+    if (i && !compare_keys(&keys[i - 1], &keys[i]))
+      bad_node(t, keys[i].at, "is there twice");
+  }
+}
+
+static uint32_t find_node(const Trees *t, int64_t tree, int64_t id) {
+  NodeKey wanted = {tree, id, 0};
+  uint32_t low = 0, high = t->n;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2, at = t->order[middle];
+    int order = compare_keys(&wanted, &(NodeKey){t->tree[at], t->id[at], 0});
+    if (!order) return at;
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
+  onnx_fail(t->c, E_ONNX_TREE, (long long)tree, (long long)id, "is missing");
+}
+
+/* A list of an attribute that has an item for each node. */
+static const int64_t *node_ints(Trees *t, const char *name) {
+  uint32_t n;
+  const int64_t *list = onnx_ints(t->c, name, &n);
+  if (!list) onnx_fail(t->c, E_ONNX_ATTR_MISSING, name);
+  if (n != t->n) onnx_fail(t->c, E_ONNX_ATTR_COUNT, name, n, t->n);
+  return list;
+}
+
+static void read_modes(Trees *t) {
+  uint32_t n;
+  const char *const *names = onnx_strings(t->c, "nodes_modes", &n);
+  if (n != t->n) onnx_fail(t->c, E_ONNX_ATTR_COUNT, "nodes_modes", n, t->n);
+  t->mode = ARENA_ARRAY(t->c->b.in.g->arena, Mode, n);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t m = 0;
+    while (m < LEAF && strcmp(names[i], modes[m].name)) m++;
+    if (m == LEAF && strcmp(names[i], "LEAF"))
+      onnx_fail(t->c, E_ONNX_ATTR_VALUE, "nodes_modes", names[i]);
+    t->mode[i] = (Mode)m;
+    if (m < LEAF) t->has_mode[m] = true;
+  }
+}
+
+/* Nodes that none leads to are the roots, one of each tree; levels are counted down from them.  A
+ * node that two lead to, or that leads back, is no tree. */
+static void find_roots(Trees *t) {
+  Arena *a = t->c->b.in.g->arena;
+  bool *led = ARENA_ARRAY(a, bool, t->n);
+  uint32_t *at = ARENA_ARRAY(a, uint32_t, t->n), end = 0, begin = 0;
+  t->root = ARENA_ARRAY(a, int64_t, t->n);
+  for (uint32_t i = 0; i < t->n; i++) {
+    int64_t next[] = {t->yes[i], t->no[i]};
+    for (int k = 0; k < 2 && t->mode[i] != LEAF; k++) {
+      if (led[next[k]]) bad_node(t, (uint32_t)next[k], "follows two others");
+      led[next[k]] = true;
+    }
+  }
+  for (uint32_t k = 0; k < t->n; k++) {
+    uint32_t i = t->order[k];
+    if (led[i]) continue;
+    if (t->ntrees && t->tree[t->root[t->ntrees - 1]] == t->tree[i])
+      bad_node(t, i, "is a second root");
+    t->root[t->ntrees++] = at[end++] = i;
+  }
+  for (uint32_t level = end; begin < end; begin++) {
+    uint32_t i = at[begin];
+    led[i] = false;
+    if (begin == level) level = end, t->levels++;
+    if (t->mode[i] == LEAF) continue;
+    at[end++] = (uint32_t)t->yes[i];
+    at[end++] = (uint32_t)t->no[i];
+  }
+  for (uint32_t i = 0; i < t->n; i++)
+    if (led[i]) bad_node(t, i, "follows itself");
+  if (t->levels > LEVELS_MAX) onnx_lack(t->c, "trees of more than %d levels", LEVELS_MAX);
+}
+
+static Trees read_trees(OnnxCall *c) {
+  Trees t = {.c = c};
+  t.tree = onnx_ints(c, "nodes_treeids", &t.n);
+  if (!t.tree || !t.n || t.n > NODES_MAX) onnx_lack(c, "%u nodes of trees", t.n);
+  t.id = node_ints(&t, "nodes_nodeids");
+  const int64_t *yes = node_ints(&t, "nodes_truenodeids");
+  const int64_t *no = node_ints(&t, "nodes_falsenodeids");
+  Arena *a = c->b.in.g->arena;
+  t.yes = ARENA_ARRAY(a, int64_t, t.n);
+  t.no = ARENA_ARRAY(a, int64_t, t.n);
+  read_modes(&t);
+  sort_nodes(&t);
+  for (uint32_t i = 0; i < t.n; i++) {
+    bool leaf = t.mode[i] == LEAF;
+    t.yes[i] = leaf ? i : find_node(&t, t.tree[i], yes[i]);
+    t.no[i] = leaf ? i : find_node(&t, t.tree[i], no[i]);
+  }
+  find_roots(&t);
+  onnx_ignore(c, "nodes_hitrates");
+  return t;
+}
+
+/* ---- going down ---- */
+
+static Node *int_table(const Trees *t, uint32_t n, const int64_t *list) {
+  return onnx_table(t->c, DT_I64, 1, (int64_t[]){n}, list);
+}
+
+/* Elements, or rows, of a table for numbers of nodes. */
+static Node *looked_up(Build *b, Node *table, Node *at) {
+  Arg list = arg_list(b->in.g, 1);
+  list.items[0] = arg_node(at);
+  return build_with(b, OP_aten_index_Tensor, table, list);
+}
+
+/* What nodes compare with, where they lead. */
+typedef struct {
+  Node *x, *feature, *value, *yes, *no;
+  Node *mode;    /* NULL: all that branch are alike */
+  Node *missing; /* NULL: no node takes NaN as true */
+} Tables;
+
+static Tables make_tables(const Trees *t, Node *x) {
+  OnnxCall *c = t->c;
+  Arena *a = c->b.in.g->arena;
+  uint32_t n, kinds = 0;
+  const int64_t *feature = node_ints((Trees *)(uintptr_t)t, "nodes_featureids");
+  const float *value = onnx_floats(c, "nodes_values", &n);
+  if (!value || n != t->n) onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_values", n, t->n);
+  int64_t *used = ARENA_ARRAY(a, int64_t, n), *mode = ARENA_ARRAY(a, int64_t, n);
+  for (uint32_t i = 0; i < n; i++) {
+    used[i] = t->mode[i] == LEAF ? 0 : feature[i];
+    mode[i] = t->mode[i];
+  }
+  for (int m = 0; m < LEAF; m++) kinds += t->has_mode[m];
+  Tables k = {x, int_table(t, n, used), onnx_table(c, DT_F32, 1, (int64_t[]){n}, value),
+              int_table(t, n, t->yes), int_table(t, n, t->no), NULL, NULL};
+  if (x->type.dtype == DT_F64) k.value = build_to(&c->b, k.value, DT_F64);
+  if (kinds > 1) k.mode = int_table(t, n, mode);
+  const int64_t *missing = onnx_ints(c, "nodes_missing_value_tracks_true", &n);
+  bool any = false;
+  for (uint32_t i = 0; missing && i < n; i++) any |= missing[i] != 0;
+  if (any && n != t->n)
+    onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_missing_value_tracks_true", n, t->n);
+  if (any) k.missing = int_table(t, n, missing);
+  return k;
+}
+
+/* Does the condition of the nodes `at` hold? */
+static Node *conditions(const Trees *t, const Tables *k, Node *at) {
+  Build *b = &t->c->b;
+  Node *feature = looked_up(b, k->feature, at), *value = looked_up(b, k->value, at);
+  Node *x = build(b, OP_aten_gather_default,
+                  ARGS(arg_node(k->x), build_int(b, 1), arg_node(feature)));
+  Node *mode = k->mode ? looked_up(b, k->mode, at) : NULL, *holds = NULL;
+  for (uint32_t m = 0; m < LEAF; m++) {
+    if (!t->has_mode[m]) continue;
+    Node *one = build_op2(b, modes[m].holds, x, value);
+    if (holds) {
+      Node *is = build_with(b, OP_aten_eq_Scalar, mode, build_int(b, m));
+      one = build_where(b, is, arg_node(one), arg_node(holds));
+    }
+    holds = one;
+  }
+  if (!k->missing) return holds;
+  Node *taken = build_with(b, OP_aten_ne_Scalar, looked_up(b, k->missing, at), build_int(b, 0));
+  taken = build_and(b, taken, build_op1(b, OP_aten_isnan_default, x));
+  return build_op2(b, OP_aten_logical_or_default, holds, taken);
+}
+
+/* The leaf of each tree for each row of x: [rows, trees]. */
+static Node *leaves(const Trees *t, Node *x) {
+  Build *b = &t->c->b;
+  infer_rank(&b->in, &x->type, 2, 2);
+  if (x->type.dtype != DT_F64) x = build_to(b, x, DT_F32);
+  Dim shape[] = {x->type.shape[0], build_const(b, t->ntrees)};
+  Node *at = build_expand(b, int_table(t, t->ntrees, t->root), 2, shape);
+  Tables k = make_tables(t, x);
+  for (uint32_t i = 0; i < t->levels; i++)
+    at = build_where(b, conditions(t, &k, at), arg_node(looked_up(b, k.yes, at)),
+                     arg_node(looked_up(b, k.no, at)));
+  return at;
+}
+
+/* ---- what leaves give ---- */
+
+typedef struct {
+  uint32_t n, columns;        /* of the lists, of the result */
+  const int64_t *tree, *node; /* which leaf */
+  const int64_t *column;
+  const float *weight;
+} Votes;
+
+static const int64_t *vote_ints(OnnxCall *c, const char *name, uint32_t n) {
+  uint32_t count;
+  const int64_t *list = onnx_ints(c, name, &count);
+  if (count != n || !list) onnx_fail(c, E_ONNX_ATTR_COUNT, name, count, n);
+  return list;
+}
+
+static Votes read_votes(OnnxCall *c, const char *const names[4], uint32_t columns) {
+  Votes v = {.columns = columns};
+  v.weight = onnx_floats(c, names[3], &v.n);
+  v.tree = vote_ints(c, names[0], v.n);
+  v.node = vote_ints(c, names[1], v.n);
+  v.column = vote_ints(c, names[2], v.n);
+  for (uint32_t i = 0; i < v.n; i++)
+    if (v.column[i] < 0 || v.column[i] >= columns)
+      onnx_fail(c, E_ONNX_ATTR_VALUE, names[2], "a number that is not there");
+  return v;
+}
+
+/* A row of weights for each node; a leaf may have several of one column. */
+static Node *weight_table(const Trees *t, const Votes *v) {
+  OnnxCall *c = t->c;
+  if ((uint64_t)t->n * v->columns > TABLE_MAX) onnx_lack(c, "so many leaves and classes");
+  float *table = ARENA_ARRAY(c->b.in.g->arena, float, (size_t)t->n * v->columns);
+  for (uint32_t i = 0; i < v->n; i++)
+    table[(size_t)find_node(t, v->tree[i], v->node[i]) * v->columns + (size_t)v->column[i]] +=
+        v->weight[i];
+  return onnx_table(c, DT_F32, 2, (int64_t[]){t->n, v->columns}, table);
+}
+
+/* base_values are added to the columns; NULL: there are none. */
+static Node *base_values(OnnxCall *c, uint32_t columns) {
+  uint32_t n;
+  const float *base = onnx_floats(c, "base_values", &n);
+  if (!base || !n) return NULL;
+  if (n != columns) onnx_lack(c, "%u base_values for %u columns", n, columns);
+  return onnx_table(c, DT_F32, 1, (int64_t[]){n}, base);
+}
+
+/* Sums of weights over trees: [rows, columns]. */
+static Node *summed(const Trees *t, const Votes *v, Node *at) {
+  Build *b = &t->c->b;
+  return build_sum(b, looked_up(b, weight_table(t, v), at), 2, false);
+}
+
+void onnx_op_tree_regressor(OnnxCall *c) {
+  static const char *const names[] = {"target_treeids", "target_nodeids", "target_ids",
+                                      "target_weights"};
+  Build *b = &c->b;
+  int64_t columns = onnx_int(c, "n_targets", 1);
+  Name how = onnx_string(c, "aggregate_function", "SUM");
+  if (columns < 1 || columns > ONNX_KNOWN_MAX) onnx_lack(c, "n_targets %lld", (long long)columns);
+  if (strcmp(onnx_string(c, "post_transform", "NONE"), "NONE") != 0) onnx_lack(c, "post_transform");
+  Trees t = read_trees(c);
+  Votes v = read_votes(c, names, (uint32_t)columns);
+  Node *at = leaves(&t, onnx_in(c, 0)), *y;
+  bool least = !strcmp(how, "MIN"), most = !strcmp(how, "MAX"), mean = !strcmp(how, "AVERAGE");
+  if (!least && !most && !mean && strcmp(how, "SUM") != 0)
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "aggregate_function", how);
+  if ((least || most) && columns > 1) onnx_lack(c, "aggregate_function %s of several targets", how);
+  if (least || most)
+    y = build_reduce(b, least ? OP_aten_amin_default : OP_aten_amax_default,
+                     looked_up(b, weight_table(&t, &v), at), 2, false);
+  else y = summed(&t, &v, at);
+  if (mean) y = build_with(b, OP_aten_div_Tensor, y, arg_float(t.ntrees));
+  Node *base = base_values(c, (uint32_t)columns);
+  onnx_set(c, 0, base ? build_add(b, y, base) : y);
+}
+
+/* ---- classes ---- */
+
+/* Does a row always have a score of each class?  So it is where each leaf of some tree votes. */
+static bool votes_always(const Trees *t, const Votes *v, uint32_t column) {
+  Arena *a = t->c->b.in.g->arena;
+  bool *votes = ARENA_ARRAY(a, bool, t->n);
+  for (uint32_t i = 0; i < v->n; i++)
+    if (v->column[i] == column) votes[find_node(t, v->tree[i], v->node[i])] = true;
+  bool whole = true, found = false;
+  for (uint32_t k = 0; k <= t->n && !found; k++) {
+    uint32_t i = k < t->n ? t->order[k] : 0;
+    if (k == t->n || (k && t->tree[i] != t->tree[t->order[k - 1]])) found = whole, whole = true;
+    whole &= k == t->n || t->mode[i] != LEAF || votes[i];
+  }
+  return found;
+}
+
+static Node *label_of(OnnxCall *c, Node *number, uint32_t classes) {
+  uint32_t n;
+  const int64_t *labels = onnx_ints(c, "classlabels_int64s", &n);
+  if (onnx_has_attr(c, "classlabels_strings")) onnx_lack_strings(c);
+  if (!labels || n != classes) onnx_fail(c, E_ONNX_ATTR_COUNT, "classlabels_int64s", n, classes);
+  return looked_up(&c->b, onnx_table(c, DT_I64, 1, (int64_t[]){n}, labels), number);
+}
+
+/* One column of two classes is the score of the second one, or what decides between them. */
+static void set_two_classes(OnnxCall *c, const Trees *t, const Votes *v, Node *at, bool logistic) {
+  Build *b = &c->b;
+  bool positive = true, second = v->column[0] == 1;
+  Votes one = *v;
+  int64_t *zeros = ARENA_ARRAY(b->in.g->arena, int64_t, v->n);
+  one.columns = 1;
+  one.column = zeros;
+  for (uint32_t i = 0; i < v->n; i++) {
+    if (v->column[i] != v->column[0]) onnx_lack(c, "scores of both of two classes");
+    positive &= v->weight[i] >= 0;
+  }
+  Node *s = summed(t, &one, at), *base = base_values(c, 1);
+  if (base && second) onnx_lack(c, "base_values of the second class alone");
+  if (base) s = build_add(b, s, base);
+  Node *yes = build_with(b, OP_aten_gt_Scalar, s, arg_float(positive ? 0.5 : 0));
+  onnx_set(c, 0, label_of(c, build_to(b, build_select(b, yes, 1, build_const(b, 0)), DT_I64), 2));
+  Node *other = second     ? build_with(b, OP_aten_mul_Tensor, s, arg_float(0))
+                : positive && !logistic
+                    ? build_with(b, OP_aten_rsub_Scalar, s, arg_float(1))
+                    : build_op1(b, OP_aten_neg_default, s);
+  Node *both = build_cat(b, 2, (Node *[]){other, s}, 1);
+  onnx_set(c, 1, logistic ? build_op1(b, OP_aten_sigmoid_default, both) : both);
+}
+
+void onnx_op_tree_classifier(OnnxCall *c) {
+  static const char *const names[] = {"class_treeids", "class_nodeids", "class_ids",
+                                      "class_weights"};
+  Build *b = &c->b;
+  uint32_t classes;
+  Name how = onnx_string(c, "post_transform", "NONE");
+  bool logistic = !strcmp(how, "LOGISTIC"), softmax = !strcmp(how, "SOFTMAX");
+  if (onnx_has_attr(c, "classlabels_strings")) onnx_lack_strings(c);
+  onnx_ints(c, "classlabels_int64s", &classes);
+  if (classes < 2) onnx_lack(c, "%u classes", classes);
+  if (!logistic && !softmax && strcmp(how, "NONE") != 0) onnx_lack(c, "post_transform %s", how);
+  Trees t = read_trees(c);
+  Votes v = read_votes(c, names, classes);
+  Node *at = leaves(&t, onnx_in(c, 0));
+  if (classes == 2 && softmax) onnx_lack(c, "SOFTMAX of two classes");
+  if (classes == 2) return set_two_classes(c, &t, &v, at, logistic);
+  for (uint32_t i = 0; i < classes; i++)
+    if (!votes_always(&t, &v, i)) onnx_lack(c, "classes for which rows may have no score");
+  Node *s = summed(&t, &v, at), *base = base_values(c, classes);
+  if (base) s = build_add(b, s, base);
+  onnx_set(c, 0, label_of(c, build_with(b, OP_aten_argmax_default, s, build_int(b, 1)), classes));
+  if (logistic) s = build_op1(b, OP_aten_sigmoid_default, s);
+  if (softmax) s = build_with(b, OP_aten_softmax_int, s, build_int(b, 1));
+  onnx_set(c, 1, s);
+}

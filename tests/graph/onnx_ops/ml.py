@@ -1,0 +1,102 @@
+"""Operators of ai.onnx.ml on numbers, as scikit-learn's models have them; the values are ONNX
+Runtime's."""
+import numpy as np
+import onnx_text as text
+
+F = np.float32
+ML, VALUES = "ai.onnx.ml:3 ", "ml.txt"
+
+
+def normal(seed, *shape):
+    return np.random.default_rng(seed).normal(size=shape).astype(F)
+
+
+X = normal(1, 6, 4)
+HOLES = np.where(normal(2, 6, 4) > 0.8, np.nan, X).astype(F)
+NUMBERS = np.array([[3, 7], [5, 3], [-1, 9]])
+PAIRS = dict(keys_floats=[2.5, float("nan"), 7.0], values_int64s=[1, 2, 3])
+ODD = np.array([2.5, np.nan, -1.0, 7.0, 4.0], F)
+
+# Three trees: a stump, one of three levels, one that is a single leaf.
+SPLITS = [(0, 0, 1, 0.1, "BRANCH_LEQ", 1, 2), (0, 1, 0, 0.0, "LEAF", 0, 0),
+          (0, 2, 0, 0.0, "LEAF", 0, 0),
+          (1, 0, 0, -0.3, "BRANCH_LEQ", 4, 1), (1, 1, 3, 0.2, "BRANCH_LEQ", 2, 3),
+          (1, 2, 0, 0.0, "LEAF", 0, 0), (1, 3, 0, 0.0, "LEAF", 0, 0),
+          (1, 4, 2, 0.0, "BRANCH_LEQ", 5, 6), (1, 5, 0, 0.0, "LEAF", 0, 0),
+          (1, 6, 0, 0.0, "LEAF", 0, 0), (2, 0, 0, 0.0, "LEAF", 0, 0)]
+KINDS = "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_LEQ"
+MIXED = [(*s[:4], s[4] if s[4] == "LEAF" else KINDS[i % 4], *s[5:]) for i, s in enumerate(SPLITS)]
+FIELDS = ("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_values", "nodes_modes",
+          "nodes_truenodeids", "nodes_falsenodeids")
+
+
+def trees(prefix, columns, splits=None, weights=None, **more):
+    """Attributes of an ensemble whose leaves all vote for these columns."""
+    splits = splits or SPLITS
+    leaves = [(s[0], s[1], c) for s in splits if s[4] == "LEAF" for c in columns]
+    if weights is None:
+        weights = normal(3, len(leaves))
+    out = {name: list(column) for name, column in zip(FIELDS, zip(*splits))}
+    out |= {f"{prefix}_{name}": list(column)
+            for name, column in zip(("treeids", "nodeids", "ids"), zip(*leaves))}
+    return out | {f"{prefix}_weights": [float(w) for w in weights[:len(leaves)]]} | more
+
+
+POSITIVE = np.abs(normal(4, 40)) / 4
+REGRESSOR, CLASSIFIER = ML + "TreeEnsembleRegressor", ML + "TreeEnsembleClassifier"
+TWO, THREE = dict(classlabels_int64s=[7, 9]), dict(classlabels_int64s=[4, -2, 11])
+
+
+def binary(column, weights=None, **more):
+    return trees("class", [column], None, weights, **TWO, **more)
+
+
+CALLS = [
+    (REGRESSOR, 17, [X], trees("target", [0], n_targets=1), 1),
+    (REGRESSOR, 17, [X], trees("target", [0, 1], n_targets=2, base_values=[0.5, -1.0]), 1),
+    (REGRESSOR, 17, [X], trees("target", [0], n_targets=1, aggregate_function="AVERAGE",
+                               base_values=[0.25]), 1),
+    (REGRESSOR, 17, [X], trees("target", [0], n_targets=1, aggregate_function="MIN"), 1),
+    (REGRESSOR, 17, [X], trees("target", [0], MIXED, n_targets=1), 1),
+    (REGRESSOR, 17, [HOLES], trees("target", [0], n_targets=1,
+                                   nodes_missing_value_tracks_true=[1, 0, 0, 0, 1] + [0] * 6), 1),
+    (REGRESSOR, 17, [X], trees("target", [0], SPLITS[:3], n_targets=1), 1),
+    (CLASSIFIER, 17, [X], trees("class", [0, 1, 2], **THREE), 2),
+    (CLASSIFIER, 17, [X], trees("class", [0, 1, 2], **THREE, post_transform="SOFTMAX",
+                                base_values=[0.1, 0.7, -0.2]), 2),
+    (CLASSIFIER, 17, [X], trees("class", [0, 1, 2], **THREE, post_transform="LOGISTIC"), 2),
+    *[(CLASSIFIER, 17, [X], binary(column, weights, post_transform=how), 2)
+      for column in (0, 1) for weights in (None, POSITIVE) for how in ("NONE", "LOGISTIC")],
+    (CLASSIFIER, 17, [X], binary(0, post_transform="LOGISTIC", base_values=[0.3]), 2),
+    (CLASSIFIER, 17, [X], binary(0, POSITIVE, base_values=[-0.2]), 2),
+    (ML + "LinearRegressor", 17, [X], dict(coefficients=[0.5, -1.0, 2.0, 0.25], intercepts=[0.1]),
+     1),
+    (ML + "LinearRegressor", 17, [X], dict(coefficients=normal(5, 8).tolist(), targets=2), 1),
+    *[(ML + "LinearClassifier", 17, [X],
+       dict(coefficients=normal(6, 12).tolist(), intercepts=[0.1, -0.2, 0.3],
+            classlabels_ints=[4, -2, 11], post_transform=how), 2)
+      for how in ("NONE", "SOFTMAX", "LOGISTIC")],
+    (ML + "LinearClassifier", 17, [X],
+     dict(coefficients=normal(7, 8).tolist(), intercepts=[0.1, -0.1], classlabels_ints=[0, 1],
+          post_transform="LOGISTIC"), 2),
+    (ML + "Scaler", 17, [X], dict(offset=[0.1, 0.2, 0.3, 0.4], scale=[2.0, 1.0, 0.5, 4.0]), 1),
+    (ML + "Scaler", 17, [NUMBERS], dict(offset=[0.5], scale=[2.0]), 1),
+    *[(ML + "Normalizer", 17, [X], dict(norm=how), 1) for how in ("L1", "L2")],
+    (ML + "Normalizer", 17, [np.abs(X)], dict(norm="MAX"), 1),
+    (ML + "Binarizer", 17, [X], dict(threshold=0.3), 1),
+    (ML + "Imputer", 17, [HOLES], dict(imputed_value_floats=[1.0, 2.0, 3.0, 4.0],
+                                       replaced_value_float=float("nan")), 1),
+    (ML + "Imputer", 17, [NUMBERS], dict(imputed_value_int64s=[50], replaced_value_int64=3), 1),
+    (ML + "ArrayFeatureExtractor", 17, [X, np.array([[3, 1]])], {}, 1),
+    (ML + "FeatureVectorizer", 17, [X, X[:, :2]], dict(inputdimensions=[4, 2]), 1),
+    (ML + "OneHotEncoder", 17, [NUMBERS], dict(cats_int64s=[3, 9, 5], zeros=1), 1),
+    (ML + "LabelEncoder", 17, [NUMBERS],
+     dict(keys_int64s=[3, 9, 7], values_int64s=[10, 20, 30], default_int64=-5), 1),
+    (ML + "LabelEncoder", 17, [NUMBERS], dict(keys_int64s=[3, 9], values_floats=[0.5, 1.5]), 1),
+    (ML + "LabelEncoder", 17, [ODD], PAIRS, 1),
+    ("ai.onnx.ml:4 LabelEncoder", 17, [ODD], PAIRS, 1),
+    ("ai.onnx.ml:4 LabelEncoder", 17, [NUMBERS],
+     dict(keys_tensor=text.ints("k", 3, 9, 7), values_tensor=text.floats("v", 0.5, 1.5, 2.5),
+          default_tensor=text.floats("d", -3)), 1),
+]
+CASES = []  # the calls with their values, when they are run
