@@ -388,9 +388,10 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
     attention_step(c, &tiles, g, k, &text, &s);
   } else {
     int64_t most = tiles_most(g, s.cost);
-    bool looped = !g->crossed &&
-                  (!dim_is_int(g->r) || g->r->value > most || tiles_sum_blocks(&tiles, g, s.cost) ||
-                   (group_vector_columns(c->fusion, g) && kernel_loops_once(k)));
+    bool longer = !dim_is_int(g->r) || g->r->value > most;
+    bool looped = !g->crossed && ((longer && !tiles_park_rows(&tiles, g, s.cost)) ||
+                                  tiles_sum_blocks(&tiles, g, s.cost) ||
+                                  (group_vector_columns(c->fusion, g) && kernel_loops_once(k)));
     k->unrolls = looped && tiles_unroll(&tiles, g, s.cost);
     kernel_loops(&text, k, looped);
     tiles_loops(&tiles, k->group, looped, most, &s);

@@ -28,6 +28,7 @@
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
+#include "planner/tiling/parked_rows.h"
 
 enum {
   ELEMENTS_MIN = 1 << 16,  /* below, a kernel's start takes as long */
@@ -253,6 +254,26 @@ static bool are_open_rows_long(const Graph *g, Dim row, Dim results, bool again)
   return dim_is_int(results) && results->value <= OPEN_RESULTS_MAX && at_most(g, row) >= ROW_MIN;
 }
 
+/* Do elements of the row meet the result of its reduction again, as in softmax and norms?  Then one
+ * kernel does both, if it can keep the row. */
+static bool comes_back(Graph *g, const Node *n, const Node *x) {
+  enum { LOOKS = 24 };
+  const Node *reached[LOOKS] = {n};
+  Dim all = value_numel(g, &x->type);
+  int count = 1;
+  for (const Node *m = n->next; m && count < LOOKS; m = m->next) {
+    PrimKind k = m->kind == NODE_CALL ? prim_kind(m->op) : PRIM_NONE;
+    bool uses = false;
+    for (int i = 0; i < count; i++)
+      for (uint32_t a = 0; a < m->nargs; a++)
+        uses |= m->args[a].kind == ARG_NODE && m->args[a].node == reached[i];
+    if (!uses || (k != PRIM_POINTWISE && k != PRIM_VIEW)) continue;
+    if (k == PRIM_POINTWISE && value_numel(g, &m->type) == all) return true;
+    reached[count++] = m;
+  }
+  return false;
+}
+
 /* `again`: x has results of parts. */
 static bool is_worth_cutting(Build *b, Node *x, uint32_t set, bool again, Part *p) {
   const Graph *g = b->in.g;
@@ -261,6 +282,7 @@ static bool is_worth_cutting(Build *b, Node *x, uint32_t set, bool again, Part *
   uint32_t first = reduced_as_columns(b->in.g, x, set);
   if (first) return are_columns_long(g, x, first, build_count(b, x, first), again, p);
   bool known = dim_is_int(row) && dim_is_int(results);
+  if (!again && rows_park(g, results, row) && comes_back(b->in.g, b->in.n, x)) return false;
   bool is_long = known ? row->value >= ROW_MIN && results->value <= RESULTS_MAX
                        : are_open_rows_long(g, row, results, again);
   return is_long && choose_part(g, x, set, ROW_PART_MIN, ROW_PART_MAX, p);

@@ -6,6 +6,7 @@
 #include "graph/ops/attention_blocks.h"
 #include "graph/ops/window.h"
 #include "planner/tiling/panels.h"
+#include "planner/tiling/parked_rows.h"
 #include "planner/tiling/tiling.h"
 
 /* ---- lists ---- */
@@ -259,6 +260,33 @@ bool tiles_sum_blocks(const Tiles *t, const Group *g, const StepCost *cost) {
   return rows && blocks && tiles_unroll(t, g, cost) && sums_once(t, g);
 }
 
+static bool is_strip_op(const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  return k == PRIM_POINTWISE || k == PRIM_REDUCE;
+}
+
+bool tiles_park_rows(const Tiles *t, const Group *g, const StepCost *cost) {
+  if (!t->gpu || g->crossed || g->strip > 1 || !rows_park(t->graph, g->x, g->r)) return false;
+  if (reduces_columns(g)) return false;
+  if (is_sum(t, g) && sums_once(t, g)) return false;
+  bool reduces = false;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    if (!is_strip_op(g->nodes.data[i])) return false;
+    reduces |= prim_kind(g->nodes.data[i]->op) == PRIM_REDUCE;
+  }
+  for (uint32_t i = 0; i < cost->ninlined; i++) {
+    PrimKind k = prim_kind(cost->inlined[i]->op);
+    if (k != PRIM_POINTWISE && k != PRIM_VIEW && k != PRIM_CREATE) return false;
+  }
+  return reduces;
+}
+
+/* A program is the only one of its multiprocessor, or one of a few. */
+static FlatTile park_tile(int64_t row) {
+  enum { SHORT = 1 << 15, WARPS_OF_SHORT = 16, WARPS = 32 };
+  return (FlatTile){row, row <= SHORT ? WARPS_OF_SHORT : WARPS};
+}
+
 /* Rows that are made of many values each need more warps, or a thread runs out of registers. */
 static FlatTile row_tile(const Tiles *t, const Group *g, const StepCost *cost, FlatTile tile) {
   bool many = t->gpu && g->nodes.len + cost->ninlined >= VALUES_OF_MANY_WARPS;
@@ -381,7 +409,13 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
     FlatTile tile = sort_tile(row);
     add_step_choice(t, s, rows_choice(t, g, row, most, &tile));
   }
-  for (size_t i = 0; i < COUNT(row_tiles) && !sort && !flat && !looped && more; i++) {
+  bool parks = t->gpu && !flat && !looped && !sort && g->r->value > most;
+  if (parks) {
+    int64_t row = power_of_2(g->r->value, 1);
+    FlatTile tile = park_tile(row);
+    add_step_choice(t, s, rows_choice(t, g, row, row, &tile));
+  }
+  for (size_t i = 0; i < COUNT(row_tiles) && !sort && !parks && !flat && !looped && more; i++) {
     int64_t row = power_of_2(g->r->value, 1);
     bool columns = t->gpu && i == 0 && reduces_columns(g);
     FlatTile tile = columns ? column_tile(t->graph->dims, g, s->cost, row)

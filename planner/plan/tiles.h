@@ -32,6 +32,9 @@ bool tiles_unroll(const Tiles *t, const Group *g, const StepCost *cost);
  * each element: on an H200, a product of a vector by 128,256 rows of 4,096 in 8 bits takes 170 us
  * by 8 warps a row, and 140 by 4. */
 bool tiles_sum_blocks(const Tiles *t, const Group *g, const StepCost *cost);
+/* Are rows that are longer than a tile, of which several loops would read all elements, better a
+ * tile that compiles to loops over strips of it in shared memory (pass strip_rows of kernels)? */
+bool tiles_park_rows(const Tiles *t, const Group *g, const StepCost *cost);
 /* Each fills s->choices and takes the first.  looped: rows are longer than a tile may be. */
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s);
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s);
