@@ -21,6 +21,7 @@ typedef struct {
   ReplacementMap replacements;
   bool *constant; /* by id, of the nodes that there were */
   uint32_t *uses;
+  Node **packed; /* by id, of a weight: packed; NULL: not yet */
   uint32_t nids;
   jmp_buf failed;
 } Freeze;
@@ -189,11 +190,18 @@ static bool pack_panels(Freeze *f, Node *n) {
   return panels != NULL;
 }
 
+/* A weight of several products, as a recurrent layer's of all steps, is packed once. */
+static void pack_matrix(Freeze *f, Node *n) {
+  Node **packed = &f->packed[n->args[1].node->id];
+  if (*packed) n->args[1] = arg_node(*packed);
+  else if (!pack_panels(f, n)) pack_weight(f, n);
+  *packed = n->args[1].node;
+}
+
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (graph_is(n, OP_aten_mm_default) && is_constant_arg(f, &n->args[1]) && !pack_panels(f, n))
-      pack_weight(f, n);
+    if (graph_is(n, OP_aten_mm_default) && is_constant_arg(f, &n->args[1])) pack_matrix(f, n);
 }
 
 typedef void Walk(Freeze *f);
@@ -211,6 +219,7 @@ static bool run_walks(Graph *g, const char *name, Walk *const *walks) {
   Freeze f = {.g = g, .replacements = replacements_new(g, scratch), .nids = g->nids};
   f.constant = constants_find(g, scratch);
   f.uses = graph_use_counts(g, scratch);
+  f.packed = ARENA_ARRAY(scratch, Node *, g->nids);
   bool ok = true;
   for (; ok && *walks; walks++) ok = walk_safely(&f, *walks);
   arena_free(scratch);
