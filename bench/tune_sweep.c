@@ -532,8 +532,8 @@ static void print_prediction(const Problem *p, const Config *c) {
          n->alu, n->special, n->convert, n->shuffle);
   printf(" banks=%.1f banks_least=%.1f lines=%.1f lines_least=%.1f tensor=%.1f operands=%.1f",
          n->shared, n->shared_least, n->lines, n->lines_least, n->tensor, n->operands);
-  printf(" sent=%.1f barriers=%.1f atomics=%.1f rounds=%.1f code=", n->sent,
-         n->barriers, n->atomics, n->rounds);
+  printf(" sent=%.1f barriers=%.1f atomics=%.1f narrow=%.1f unwanted=%.1f rounds=%.1f code=",
+         n->sent, n->barriers, n->atomics, n->narrow_copies, n->unwanted, n->rounds);
   for (size_t i = 0; i < sizeof c->code.bytes; i++) printf("%02x", c->code.bytes[i]);
   printf("\n");
 }

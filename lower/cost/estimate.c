@@ -10,18 +10,21 @@
 static const double LAUNCH_US = 3.3;
 static const double PROGRAM_NS = 0.6;      /* to hand out a program, of the whole device */
 static const double PROGRAM_CLOCKS = 1600; /* until its first instruction, and after its last */
-static const double MEMORY_SHARE = 0.88;
-static const double CACHE_CLOCK_BYTES = 64; /* a processor gets from the second cache */
+static const double MEMORY_SHARE = 0.97;
+static const double DIRTY = 0.6; /* of the cache: lines that others wrote, which go to memory */
+/* A processor gets from the second cache, in a clock: the more of them ask, the less each gets, and
+ * some of what is in the same lines costs as much. */
+static const double CACHE_ALONE = 86, CACHE_ALL = 62, UNWANTED = 0.15;
 static const double ISSUE = 0.34;           /* clocks of an instruction: four warps issue at once */
 static const double INTEGERS = 0.25;        /* ... of one on integers, ... */
 static const double SPECIALS = 0.85;        /* ... of exp2 and its like */
 static const double SHUFFLES = 8.3;         /* ... of a shuffle */
-static const double SENT = 1.4;             /* ... of a line that is stored, in part or all of it */
+static const double SENT = 2;               /* ... of a line that is stored, in part or all of it */
 static const double ATOMICS = 9;            /* ... of an atomic access */
-static const double TENSOR = 1.07;          /* ... of one of matrix units, by their peak rate */
+static const double TENSOR = 1;             /* ... of one of matrix units, by their peak rate */
 static const double TURN_BYTES = 98;        /* of shared memory, that matrix units read; ... */
 static const double TURNS = 0.66;           /* ... clocks of such a turn, or of a warp's */
-static const double BARRIER_CLOCKS = 4.6;   /* until the last warp has come */
+static const double BARRIER_CLOCKS = 12;    /* until the last warp has come */
 static const double QUEUE_CLOCKS = 920;     /* that copies come later if memory is half busy */
 static const double SPILL_TURNS = 0.5;      /* clocks of a spilled register in a round of a loop */
 static const double SPILL_CLOCKS = 19;      /* ... that its warp waits */
@@ -52,16 +55,23 @@ typedef struct {
   double alone; /* that its warps take, each for itself */
 } Program;
 
-static Program program_clocks(const LaunchStats *f) {
+/* Clocks of the bytes that a program gets from the cache. */
+static double loaded_clocks(const LaunchStats *f, double processors) {
+  double share = fmin(1, f->programs / processors);
+  double lines = f->loaded + UNWANTED * f->counts.unwanted;
+  return (1 - share) * f->loaded / CACHE_ALONE + share * lines / CACHE_ALL;
+}
+
+static Program program_clocks(const LaunchStats *f, double processors) {
   const SimCounts *c = &f->counts;
   double spills = f->spilled * c->rounds;
-  double shared =
-      TURNS * (c->shared + c->operands / TURN_BYTES) + SHUFFLES * c->shuffle + SPILL_TURNS * spills;
+  double shared = TURNS * (c->shared + c->operands / TURN_BYTES) + SHUFFLES * c->shuffle +
+                  SPILL_TURNS * spills + SIM_COPY_BUSY * c->narrow_copies;
   double units[] = {fmax(1, ISSUE * c->issued), INTEGERS * (c->alu + c->convert),
                     SPECIALS * c->special, c->f32 / 4, shared};
   Program p = {
       .issue = norm(units, 5, UNITS_NORM),
-      .cache = f->loaded / CACHE_CLOCK_BYTES + SENT * c->sent + ATOMICS * c->atomics,
+      .cache = loaded_clocks(f, processors) + SENT * c->sent + ATOMICS * c->atomics,
       .tensor = c->tensor,
   };
   p.all = norm((double[]){p.issue, p.cache, TENSOR * p.tensor}, 3, UNITS_NORM);
@@ -120,9 +130,10 @@ static double device_us(Estimate *e, const LaunchStats *f, const Program *p, dou
 
 static void bound_gpu(Estimate *e, const LaunchStats *f, const DevicePeaks *r) {
   double mhz = r->clock / 1e6, mean = f->programs / r->processors, programs = ceil(mean);
-  Program p = program_clocks(f);
+  Program p = program_clocks(f, r->processors);
   double *us = e->bound_us;
-  us[BOUND_MEMORY] = f->busy / (MEMORY_SHARE * r->bandwidth) * 1e6;
+  double dirty = fmin(f->read + f->written, DIRTY * (double)r->cache);
+  us[BOUND_MEMORY] = (f->busy + dirty) / (MEMORY_SHARE * r->bandwidth) * 1e6;
   us[BOUND_CACHE] = p.cache * programs / mhz;
   us[BOUND_TENSOR] = p.tensor * programs / mhz;
   us[BOUND_ISSUE] = p.issue * programs / mhz;

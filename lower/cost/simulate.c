@@ -337,6 +337,7 @@ static void jump_time(Simulation *sim, double by) {
   sim->free_alu += by;
   sim->copies += by;
   sim->free_boxes += by;
+  sim->free_copies += by;
   sim->products += by;
   for (int i = 0; i < sim->ngroups; i++) sim->groups[i] += by;
   for (int i = 0; i < sim->nproducts; i++) sim->product_groups[i] += by;
@@ -525,7 +526,7 @@ void simulate_warp(Simulation *sim, int warp) {
   sim->weight = 1;
   sim->steps = sim->depth = 0;
   sim->time = sim->free_tensor = sim->free_special = sim->free_alu = 0;
-  sim->copies = sim->free_boxes = sim->products = 0;
+  sim->copies = sim->free_boxes = sim->free_copies = sim->products = 0;
   sim->waits = sim->early = 0;
   sim->ngroups = sim->nproducts = 0;
   sim->loaded = 0;

@@ -28,6 +28,8 @@ typedef struct {
   double tensor;               /* clocks of a processor's matrix units */
   double operands;             /* bytes of shared memory that matrix units read */
   double barriers, atomics;
+  double narrow_copies; /* asynchronous ones of less than 16 bytes a thread */
+  double unwanted; /* bytes of the cache's lines that boxes' rows are parts of, beside these */
   double rounds; /* of loops, and 1 */
   double f32_flops, tensor_flops, specials;
 } SimCounts;
@@ -87,6 +89,7 @@ typedef struct {
   uint32_t loaded;            /* registers of these, so far */
   double copies, groups[SIM_GROUPS]; /* when asynchronous copies are done: open ones, groups */
   double free_boxes; /* when the last box's bytes could leave the cache */
+  double free_copies; /* when the processor can begin with another copy of a warp */
   double waits, early; /* for copies; clocks that these were done before */
   int ngroups;
   double products, product_groups[SIM_GROUPS];
@@ -118,6 +121,8 @@ bool sim_operand(const Simulation *sim, const Ref *r, int n, int64_t out[SIM_LAN
 double sim_copy_clocks(const DevicePeaks *r, double programs, double bytes, bool boxes);
 /* The share of its matrix units' rate that single warps get (simulate_clock.c). */
 double sim_synchronous_share(const DevicePeaks *r);
+/* Clocks of a processor for a warp's narrow copy. */
+static const double SIM_COPY_BUSY = 5.3;
 /* Loads, stores, copies, atomics (simulate_memory.c). */
 void simulate_memory(Simulation *sim, const NestStmt *s);
 SimSeen *sim_seen_new(Arena *a);

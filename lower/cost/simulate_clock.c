@@ -13,6 +13,7 @@ enum {
   BARRIER_LATENCY = 30,
   PRODUCT_LATENCY = 33,
   GROUP_LATENCY = 60, /* a warpgroup's products until the wait after them returns */
+  MBARRIER_WAIT = 70, /* for a phase that is over */
   ALU_BUSY = 2,
   SPECIAL_BUSY = 8
 };
@@ -261,7 +262,9 @@ static void sim_mbarrier(Simulation *sim, const NestStmt *s) {
   if (s->code == NEST_MBAR_WAIT && s->guard.kind) return;
   bool boxes = !sim->ngroups || sim->copies > sim->groups[sim->ngroups - 1];
   if (sim->copies > 0 && boxes) commit(sim->groups, &sim->ngroups, sim->copies);
-  if (s->code == NEST_MBAR_WAIT) wait_for_copies(sim, slots > 2 ? slots - 2 : 0);
+  if (s->code != NEST_MBAR_WAIT) return;
+  sim->time += MBARRIER_WAIT;
+  wait_for_copies(sim, slots > 2 ? slots - 2 : 0);
 }
 
 void simulate_sync(Simulation *sim, const NestStmt *s) {

@@ -16,7 +16,9 @@ enum {
   MEMORY_LATENCY = 700, /* clocks */
   COPY_LATENCY = 1200,  /* of asynchronous copies, which keep memory busy all the time */
   BOX_LATENCY = 1050,   /* of a box's first bytes, if one multiprocessor has work */
-  BOX_BYTES = 80,       /* of boxes that arrive in a clock */
+  BOX_BYTES = 86,       /* of boxes that arrive in a clock */
+  BOX_ISSUE = 60,       /* clocks of the thread that copies a box */
+  OUTSIDE_ROW = 4,      /* clocks of a box's row outside of the tensor: zeros */
   SHARED_LATENCY = 28,
   ATOMIC_LATENCY = 900
 };
@@ -259,8 +261,12 @@ static void sim_copy(Simulation *sim, const NestStmt *s) {
   if (!sim->counting) return;
   double start = sim_start(sim, s);
   sim->counts.issued += sim->weight;
+  bool narrow = bytes < WIDEST; /* those pass the first cache */
+  if (narrow) sim->counts.narrow_copies += sim->weight;
   sim->time = start + sim_later(1, sim_later(turns, lines)) * sim_sharers(sim);
-  if (lines > 0) sim->copies = sim_later(sim->copies, start + COPY_LATENCY);
+  sim->free_copies = sim_later(sim->free_copies, start);
+  if (narrow) sim->free_copies += SIM_COPY_BUSY * sim->nest->warps;
+  if (lines > 0) sim->copies = sim_later(sim->copies, sim->free_copies + COPY_LATENCY);
 }
 
 /* ---- boxes of tensors ---- */
@@ -310,6 +316,9 @@ static void note_row(Simulation *sim, int which, int64_t at, int64_t bytes) {
   extend_site(site, &a);
   for (int64_t x = at / SECTOR; x <= (at + bytes - 1) / SECTOR; x++)
     note_sector(sim, site, which, x);
+  int64_t lines = (at + bytes - 1) / LINE - at / LINE + 1;
+  int64_t sectors = (at + bytes - 1) / SECTOR - at / SECTOR + 1;
+  if (!site->store) sim->counts.unwanted += (double)(lines * LINE - sectors * SECTOR) * sim->weight;
   if (!site->store) site->pieces += (double)bytes / PIECE * sim->weight;
 }
 
@@ -330,20 +339,23 @@ static void sim_box(Simulation *sim, const NestStmt *s) {
   bool store = s->code == NEST_BULK_STORE;
   int which = find_sim_site(sim, s, store);
   sim->sites[which].once = true;
+  double clocks = 0;
   for (int64_t i = 0; i < nest_map_bytes(m) / row; i++) {
-    if (box_row(sim, s, m, i, &at, &bytes)) note_row(sim, which, at, bytes);
+    bool known = box_row(sim, s, m, i, &at, &bytes);
+    if (known) note_row(sim, which, at, bytes);
     else if (sim->counting)
       note_unknown(sim, &sim->sites[which], (double)row / SECTOR);
+    clocks += known && !bytes ? OUTSIDE_ROW : (double)row / BOX_BYTES;
   }
   if (!sim->counting) return;
   sim->counts.issued += sim->weight;
   double start = sim_start(sim, s), box = (double)nest_map_bytes(m);
-  sim->time = start + 1;
+  sim->time = start + BOX_ISSUE;
   if (store) {
     sim->counts.sent += box / LINE * sim->weight;
     return;
   }
-  sim->free_boxes = sim_later(sim->free_boxes, start) + box / BOX_BYTES;
+  sim->free_boxes = sim_later(sim->free_boxes, start) + clocks;
   double programs = (double)sim->grid[0] * (double)sim->grid[1] * (double)sim->grid[2];
   double latency = box_latency(sim->peaks, programs);
   sim->copies = sim_later(sim->copies, sim->free_boxes + latency);

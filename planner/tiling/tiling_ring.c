@@ -9,6 +9,7 @@
 enum {
   GROUP_ROWS = 64, /* a warpgroup multiplies so many, single warps fewer */
   STEP_CLOCKS = 27, STEP_CLOCKS_OF_WARPS = 120,
+  BOXES_CLOCKS = 290, /* a step takes so long at least, whose boxes one thread copies */
   ENDS_CLOCKS = 500,
   REGISTERS = 40, REGISTERS_OF_WARPS = 60,
   BARRIERS_BYTES = 1024
@@ -28,7 +29,8 @@ static void set_resources(LaunchStats *f, const Tile *t, double bytes, bool grou
 
 /* Clocks of a step, if the ring's copies come as late as that. */
 static double step_clocks(const Tile *t, double products, double copies, bool group) {
-  return fmax(products, copies / (t->stages - 1)) + (group ? STEP_CLOCKS : STEP_CLOCKS_OF_WARPS);
+  double least = fmax(products, copies / (t->stages - 1));
+  return fmax(least + (group ? STEP_CLOCKS : STEP_CLOCKS_OF_WARPS), group ? BOXES_CLOCKS : 0);
 }
 
 /* Each program makes so many tiles, one after another. */
