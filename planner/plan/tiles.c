@@ -557,6 +557,11 @@ static bool mean_group(const Tiles *t, const Group *g, Product *p) {
   return true;
 }
 
+static bool rounds_to_tf32(const Graph *g, const Node *n) {
+  if (!g->gpu || g->host) return false;
+  return graph_rounds(g, prim_kind(n->op) == PRIM_CONVOLUTION ? ROUNDS_AS_CONVOLUTION : n->rounds);
+}
+
 /* False: sizes are open. */
 static bool group_product(const Tiles *t, const Group *g, Product *p) {
   int64_t e[4];
@@ -573,6 +578,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !window_block(first);
   p->sums = groups_of(g) == GROUPS_OF_SUM;
   if (strided_sums_words(t->graph, first)) p->k /= STRIDED_WORD;
+  p->rounds = dtype == DT_F32 && rounds_to_tf32(t->graph, first);
   return known && mean_group(t, g, p);
 }
 

@@ -58,19 +58,29 @@ static const Candidate singles[] = {
     {{32, 32, 32, 4, 3}, 0.085e6, 4},  {{16, 64, 32, 4, 3}, 0.085e6, 4},
 };
 
+/* f32 that is rounded to TF32, which single warps multiply. */
+static const Candidate rounded[] = {
+    {{64, 128, 32, 4, 3}, 1.10e6, 3}, {{32, 128, 32, 4, 3}, 0.78e6, 3},
+    {{64, 64, 32, 4, 3}, 0.80e6, 4},  {{32, 64, 32, 4, 3}, 0.60e6, 4},
+    {{32, 32, 32, 4, 3}, 0.42e6, 4},  {{16, 64, 32, 4, 3}, 0.35e6, 4},
+};
+
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 static const Family half_tiles = {halves, COUNT(halves) - HALVES_WITHOUT, 4, 0, 2, 0.21, 0.77};
 static const Family byte_tiles = {bytes, COUNT(bytes), 4, 0, 2, 0.105, 0.77};
 static const Family byte_sum_tiles = {byte_sums, COUNT(byte_sums), 4, 0, 2.55, 0.105, 0.77};
 static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
+static const Family rounded_tiles = {rounded, COUNT(rounded), 4, 0, 2, 0.4, 0.67};
 
-static const Family *family_of(DType t, bool sums) {
-  if (dtype_bits(t) == 8) return sums ? &byte_sum_tiles : &byte_tiles;
-  return dtype_bits(t) <= 16 ? &half_tiles : &single_tiles;
+/* p NULL: sizes are open. */
+static const Family *family_of(DType t, const Product *p) {
+  if (dtype_bits(t) == 8) return p && p->sums ? &byte_sum_tiles : &byte_tiles;
+  if (dtype_bits(t) <= 16) return &half_tiles;
+  return p && p->rounds ? &rounded_tiles : &single_tiles;
 }
 
-static const Family *family(const Product *p) { return family_of(p->dtype, p->sums); }
+static const Family *family(const Product *p) { return family_of(p->dtype, p); }
 
 enum { MAX_PARTS = 16, LEAST_STEPS = 4 };
 
@@ -143,7 +153,7 @@ static void insert_tile(const Candidate *c, const Product *p, double *times, Til
 
 int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
   double times[TILING_MAX];
-  const Family *f = family_of(t, p && p->sums);
+  const Family *f = family_of(t, p);
   int n = 0;
   for (; n < count_tiles(f, p); n++) insert_tile(&f->tiles[n], p, times, out, n);
   for (int i = 0; p && p->images && i < COUNT(image_halves); i++)

@@ -20,6 +20,7 @@ typedef struct {
   bool images;   /* a convolution of 16 bits whose rows are parts of images */
   bool elements; /* a convolution whose steps are no blocks of channels: no ring copies them */
   bool persists; /* a program makes several tiles, and copies the next one's operands ahead */
+  bool rounds; /* f32 whose operands matrix units round to TF32 */
   bool sums; /* what is summed up is in groups, of which `batch` there are */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */
 } Product;

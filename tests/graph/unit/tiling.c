@@ -34,6 +34,18 @@ static void test_gpus(void) {
   check(gpu.sm == 90, "what is not known counts as an H200");
 }
 
+/* Matrix units take larger tiles of f32 than threads do. */
+static void test_rounded(void) {
+  Product p = product(DT_F32, 25088, 128, 1152);
+  Tile alone = first(&p);
+  p.rounds = true;
+  Tile by_units = first(&p);
+  check(by_units.bm * by_units.bn > alone.bm * alone.bn, "products in TF32");
+  p.m = 64;
+  Tile few = first(&p);
+  check(few.bm * few.bn < by_units.bm * by_units.bn, "few of their rows are cut into smaller tiles");
+}
+
 /* Convolutions of 320 and 1280 channels: fewer columns in vain, and a program a multiprocessor. */
 static void test_images(void) {
   Product wide = product(DT_BF16, 32768, 320, 2880), deep = product(DT_BF16, 2048, 1280, 11520);
@@ -143,6 +155,7 @@ int main(void) {
   check(tiling_parts(&odd) == 1, "an odd sum cannot be cut");
   check(tiling_parts(&narrow) > 1, "so is one in f32");
   test_gpus();
+  test_rounded();
   test_images();
   test_elements();
   test_measured();
