@@ -3,12 +3,12 @@
     python3 bench/tune.py MEASURED... [--set problems ...] [--target sm_90a] [--worst N]
 
 MEASURED is what the bench tune_sweep has printed on a device of that target, for the problems of
-bench/tune_problems.py (--set, --seed and --most are that program's). For each problem the model
-orders the candidates as the tuner's search does, where those of one code are one candidate; `first`
-is how often its first choice is within 5% of the fastest one, `best of 4` the same for the fastest
-of its first four, `kept` the geometric mean of fastest by chosen. `inside`: how often a measured
-time lies between the ends of the error bar. A third of the problems, by a hash of their names, was
-never looked at while the model was worked on.
+bench/tune_problems.py (--set, --seed and --most are that program's).  For each problem the model
+orders the candidates as the tuner's search does, where those of one code are one candidate;
+`first` is how often its first choice is within 5% of the fastest one, `best of 4` the same for the
+fastest of its first four, `kept` the geometric mean of fastest by chosen. `inside`: how often a
+measured time lies between the ends of the error bar. A third of the problems, by a hash of their
+names, was never looked at while the model was worked on.
 """
 import argparse, hashlib, math, os, subprocess, tempfile
 from pathlib import Path

@@ -43,7 +43,7 @@ static void test_rounded(void) {
   check(by_units.bm * by_units.bn > alone.bm * alone.bn, "products in TF32");
   p.m = 64;
   Tile few = first(&p);
-  check(few.bm * few.bn < by_units.bm * by_units.bn, "few of their rows are cut into smaller tiles");
+  check(few.bm * few.bn < by_units.bm * by_units.bn, "few of their rows take smaller tiles");
 }
 
 /* Convolutions of 320 and 1280 channels: fewer columns in vain, and a program a multiprocessor. */
