@@ -104,18 +104,90 @@ static void copy_words(Ptx *p, const NestStmt *s, int per) {
   }
 }
 
+/* ---- sums that are scaled ---- */
+
+/* Elements of one variable, by which others are multiplied. */
+typedef struct {
+  int32_t at[4];
+  int n, times;
+} Factors;
+
+/* The statement of loops that have no other; NULL: some have. */
+static const NestStmt *only_statement(const NestStmt *s) {
+  while (s && s->code == NEST_UNROLL)
+    s = s->regions[0]->first && !s->regions[0]->first->next ? s->regions[0]->first : NULL;
+  return s;
+}
+
+/* %acc[...] = mul %acc[...], %factor[...] */
+static bool is_scaling(const NestStmt *s) {
+  if (!s || s->code != NEST_OP || s->op != TILE_MUL || s->type != DT_F32 || s->guard.kind)
+    return false;
+  const Ref *d = &s->dsts[0], *x = &s->srcs[0], *factor = &s->srcs[1];
+  return x->kind == REF_VAR && x->var == d->var && affine_eq(&x->sub, &d->sub) &&
+         factor->kind == REF_VAR && factor->var != d->var;
+}
+
+/* False: they are more than a few. */
+static bool find_factors(Ptx *p, const NestStmt *s, Factors *f) {
+  enum { FEW = 4 };
+  if (s->code != NEST_UNROLL) {
+    int32_t at = ptx_subscript(p, &s->srcs[1]);
+    int i = 0;
+    f->times++;
+    while (i < f->n && f->at[i] != at) i++;
+    if (i < f->n) return true;
+    if (f->n == FEW) return false;
+    f->at[f->n++] = at;
+    return true;
+  }
+  for (int64_t i = 0; i < s->index->extent; i++) {
+    p->index[s->index->id] = i;
+    if (!find_factors(p, s->regions[0]->first, f)) return false;
+  }
+  return true;
+}
+
+static bool is_in_loop(const NestStmt *s) {
+  for (s = s->parent->owner; s; s = s->parent->owner)
+    if (s->code == NEST_FOR || s->code == NEST_WHILE) return true;
+  return false;
+}
+
+/* Many sums of a loop that a few factors scale, as in attention where a row's maximum moves: a warp
+ * all of whose factors are one goes on to the label.  -1: it is something else. */
+static int32_t skip_if_ones(Ptx *p, const NestStmt *s) {
+  enum { MANY = 32 };
+  const NestStmt *leaf = only_statement(s);
+  Factors f = {.n = 0};
+  if (p->depth || !p->multiplies || !is_scaling(leaf) || !is_in_loop(s)) return -1;
+  if (!find_factors(p, s, &f) || f.times < MANY) return -1;
+  Operand differ = ptx_temp(p, RC_PRED);
+  for (int i = 0; i < f.n; i++) {
+    Operand x = ptx_element(p, leaf->srcs[1].var, f.at[i]);
+    ptx_emit(p, i ? "setp.neu.or.f32 $d, $a, 0f3F800000, $d" : "setp.neu.f32 $d, $a, 0f3F800000",
+             differ, x, x, x);
+  }
+  ptx_emit2(p, "vote.sync.any.pred $d, $a, 0xffffffff", differ, differ);
+  int32_t label = ptx_label(p);
+  jump_if(p, &differ, false, label);
+  return label;
+}
+
 static void unroll(Ptx *p, const NestStmt *s) {
   int before = p->instructions, per = copied_words(p, s);
   if (per) {
     copy_words(p, s, per);
     return;
   }
+  int32_t ones = skip_if_ones(p, s);
   p->depth++;
   for (int64_t i = 0; i < s->index->extent; i++) {
     p->index[s->index->id] = i;
     ptx_block(p, s->regions[0]);
   }
   p->depth--;
+  if (ones >= 0) ptx_place_label(p, ones);
   note_size(p, s, before);
 }
 

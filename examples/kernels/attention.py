@@ -2,7 +2,7 @@
 
 q, k, v and out are [heads, seq_len, HEAD_DIM], where heads counts all heads of all batches.  A
 program takes BLOCK_M queries of one head and walks over the keys in blocks of BLOCK_N, with a
-running maximum, sum and output: when the maximum grows, the older sums are scaled down.
+running maximum, sum and output: when the maximum grows much, the older sums are scaled down.
 
 build/nereid run examples/kernels/attention.py q_ptr=randn:bf16[4,200,64] k_ptr=randn:bf16[4,200,64] v_ptr=randn:bf16[4,200,64] out_ptr=empty:bf16[4,200,64] seq_len=200 scale=0.125 -D HEAD_DIM=64 -D BLOCK_M=64 -D BLOCK_N=32 -D CAUSAL=True --grid "cdiv(seq_len, BLOCK_M), 4"
 """
@@ -50,8 +50,10 @@ def attention(q_ptr, k_ptr, v_ptr, out_ptr, seq_len, scale, HEAD_DIM: tl.constex
                 visible = visible & (keys[None, :] <= queries[:, None])
             scores = tl.where(visible, scores, -float("inf"))
 
-        # The scale is positive, so the largest score is the largest product's.
-        new_max = tl.maximum(row_max, tl.max(scores, axis=1) * (scale * LOG2_E))
+        # The scale is positive, so the largest score is the largest product's.  What shares are
+        # relative to grows in steps of 2^8 and more: most blocks scale nothing.
+        highest = tl.max(scores, axis=1) * (scale * LOG2_E)
+        new_max = tl.where(highest - row_max > 8, highest, row_max)
         p = tl.exp2(scores * (scale * LOG2_E) - new_max[:, None])  # exp2 of that is exp
         older = tl.exp2(row_max - new_max)
         row_sum = row_sum * older + tl.sum(p, axis=1)

@@ -25,13 +25,18 @@ static int keys_of_block(const Attention *x) {
 
 /* Blocks that were best on an H200 of those with 64 and 128 rows: several programs with few rows
  * each overlap, where a row's output fits their registers. */
-static void shape_of_halves(const Attention *x, int64_t width, int processors, AttentionShape *s) {
+static void shape_of_halves(const Attention *x, int64_t width, int processors, bool groups,
+                            AttentionShape *s) {
   enum { NARROW = 64, WIDE = 128 };
   s->bm = rows_fitting(x->rows, 64);
   s->bn = 64;
-  if (s->bm < 64 || width > WIDE) return;
-  if (width <= NARROW) s->bn = keys_of_block(x);
-  else if (programs(x, 128) >= processors) s->bm = 128, s->bn = x->seed ? 64 : 128, s->warps = 8;
+  if (s->bm < 64) return;
+  if (width <= NARROW) {
+    s->bn = keys_of_block(x);
+  } else if ((width <= WIDE || (groups && !x->seed)) && programs(x, 128) >= processors) {
+    s->bm = 128, s->warps = 8;
+    if (width <= WIDE && !x->seed) s->bn = 128;
+  }
 }
 
 /* On a CPU blocks may have any number of rows: as few blocks as with `most`, and as equal as those
@@ -59,18 +64,23 @@ static AttentionShape shape_of_doubles(const Attention *x, int64_t width, Attent
  * a step.  The sums of two products in the kernel of values take 2 * bm * width numbers, and
  * dropout a few registers for each number of a tile.  Narrow heads have several programs of one
  * warpgroup on a multiprocessor, whose warpgroups don't wait for each other.  Gradients of keys
- * have them for wide heads, too: 0.996 ms of 128 columns and shared keys on an H200, not 1.137. */
+ * have them for wide heads, too, but where several products need no barrier: of 128 columns on an
+ * H200 0.866 ms with two warpgroups, and 0.940; of 256 columns gradients of queries take 1.563 ms
+ * with one, and 1.747. */
 static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32, int processors,
-                                        AttentionShape s) {
+                                        bool groups, AttentionShape s) {
   enum { NARROW = 64, WIDE = 128 };
   bool few = processors && programs(x, 128) < 2 * (int64_t)processors;
   bool full = width > WIDE || (x->seed && width > NARROW && x->kind == ATTENTION_GRAD_VALUE);
   bool large = width > WIDE && x->kind == ATTENTION_GRAD_VALUE;
   bool of_values = x->kind == ATTENTION_GRAD_VALUE;
-  bool narrow = processors && width <= (of_values && !x->seed ? WIDE : NARROW);
-  s.bm = f32 || large || few || narrow ? 64 : 128;
-  s.bn = f32 || full ? 32 : 64;
+  bool halves = of_values && !x->seed && !groups;
+  bool narrow = processors && width <= (halves ? WIDE : NARROW);
+  bool one_group = groups && !f32 && !x->seed && width > WIDE && !of_values;
+  s.bm = f32 || large || few || narrow || one_group ? 64 : 128;
+  s.bn = (f32 || full) && !one_group ? 32 : 64;
   s.warps = s.bm > 64 || width > WIDE || (f32 && width > NARROW) ? 8 : 4;
+  if (one_group) s.warps = 4;
   s.bm = rows_fitting(x->own_rows, s.bm);
   s.bn = rows_fitting(x->walked, s.bn);
   if (s.bm < 64) s.warps = 4;
@@ -115,7 +125,7 @@ static int64_t results_in_turns(const Attention *x, const AttentionShape *s, int
   return blocks > 1 ? power_of_2(WAVES * (int64_t)processors / blocks, 1) : 1;
 }
 
-static AttentionShape shape_of_any(const Attention *x, int processors) {
+static AttentionShape shape_of_any(const Attention *x, int processors, bool groups) {
   AttentionShape s = {.bd = power_of_2(x->width->value, 16),
                       .be = power_of_2(x->columns->value, 16),
                       .warps = 4,
@@ -123,17 +133,17 @@ static AttentionShape shape_of_any(const Attention *x, int processors) {
   int64_t width = s.bd > s.be ? s.bd : s.be;
   bool f32 = x->query->type.dtype == DT_F32;
   if (x->wide == DT_F64) return shape_of_doubles(x, width, s);
-  if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, s);
+  if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, groups, s);
   s.bn = f32 || width > 128 ? 32 : 64;
   int64_t most = f32 || width > 128 ? 64 : 128;
   s.bm = processors ? rows_fitting(x->rows, most) : even_rows(x->rows, most);
-  if (processors && !f32) shape_of_halves(x, width, processors, &s);
+  if (processors && !f32) shape_of_halves(x, width, processors, groups, &s);
   if (s.bm <= 32) s.stages = 3;
   return s;
 }
 
-AttentionShape attention_shape(const Attention *x, int processors) {
-  AttentionShape s = shape_in_blocks(x, processors, shape_of_any(x, processors));
+AttentionShape attention_shape(const Attention *x, int processors, bool groups) {
+  AttentionShape s = shape_in_blocks(x, processors, shape_of_any(x, processors, groups));
   s.turns = results_in_turns(x, &s, processors);
   return s;
 }

@@ -106,7 +106,7 @@ typedef struct {
   int64_t turns; /* so many of the independent results take turns; 1: one is after the other */
 } AttentionShape;
 
-/* For a GPU with so many multiprocessors; 0: a CPU. */
-AttentionShape attention_shape(const Attention *x, int processors);
+/* For a GPU with so many multiprocessors, with warpgroups' products or without; 0: a CPU. */
+AttentionShape attention_shape(const Attention *x, int processors, bool groups);
 
 #endif

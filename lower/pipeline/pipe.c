@@ -12,6 +12,15 @@ bool pipe_reduces_in_warps(const NestStmt *st) {
   return true;
 }
 
+int pipe_programs(const Pipe *p, int registers, int64_t shared) {
+  enum { REGISTERS = 65536, STEP = 8, RESERVED = 1024 };
+  const Machine *m = p->u->machine;
+  int threads = p->n->warps * m->lanes;
+  int64_t by_shared = (m->shared + RESERVED) / (shared + RESERVED);
+  int by_registers = REGISTERS / ((registers + STEP - 1) / STEP * STEP * threads);
+  return by_shared < by_registers ? (int)by_shared : by_registers;
+}
+
 static Ref ahead_ref(const Pipe *p, Ref r) {
   if (r.kind == REF_VAR && r.var->id < p->nvars && p->ahead[r.var->id]) r.var = p->ahead[r.var->id];
   return r;

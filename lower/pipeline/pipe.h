@@ -93,6 +93,8 @@ void pipe_read_slot(Pipe *p, NestVar *slot, NestBuilder *before, NestStmt *st);
 Ref pipe_scalar(Pipe *p, const char *name, DType t);
 Ref pipe_op(NestBuilder *b, TileCode op, DType t, Ref dst, Ref x, Ref y);
 
+/* Programs of so many registers a thread and bytes of shared memory that a multiprocessor holds. */
+int pipe_programs(const Pipe *p, int registers, int64_t shared);
 /* No elements of several warps become one. */
 bool pipe_reduces_in_warps(const NestStmt *st);
 
@@ -100,6 +102,8 @@ bool pipe_reduces_in_warps(const NestStmt *st);
 
 /* Sets p->release. */
 void release_find(Pipe *p);
+/* Does a multiprocessor hold as many programs with `shared` bytes as with those `before`? */
+bool release_fits(const Pipe *p, int64_t before, int64_t shared);
 /* What the body has more than a loop with a barrier. */
 void release_body(Pipe *p, const Ahead *a);
 
@@ -112,8 +116,6 @@ enum { ROTATION_DEPTH = 3, ROTATION_DEPTH_OF_BOXES = 2 };
 void rotation_find(Pipe *p);
 /* Are the copies of the first product's operand one iteration further ahead than the others? */
 bool rotation_leads(const Pipe *p);
-/* How many programs a multiprocessor's shared memory holds. */
-int rotation_programs(const Pipe *p, int64_t shared);
 /* Do registers and shared memory, so many bytes a program, hold what a rotated loop needs, for as
  * many programs a multiprocessor as before? */
 bool rotation_fits(const Pipe *p, int64_t shared_before, int64_t shared);

@@ -591,14 +591,16 @@ static bool find_rotation(Pipe *p, int depth, int64_t before) {
 
 /* Without a barrier, with a third slot if that takes nothing from anybody. */
 static bool find_release(Pipe *p, int depth, int64_t before) {
-  int64_t more = shared_bytes(p, depth + 1);
-  bool deeper = depth == 2 && !p->u->most_stages && more <= p->u->machine->shared &&
-                rotation_programs(p, more) >= rotation_programs(p, before);
-  p->depth = depth + deeper;
+  p->depth = depth;
   p->rotation = (Rotation){0};
-  if (p->depth > 1) release_find(p);
+  if (depth > 1) release_find(p);
   find_bulk(p);
-  return p->release.first && !pipe_has_groups(p);
+  if (!p->release.first || pipe_has_groups(p)) return false;
+  int64_t more = shared_bytes(p, depth + 1);
+  if (depth == 2 && !p->u->most_stages && more <= p->u->machine->shared &&
+      release_fits(p, before, more))
+    p->depth++;
+  return true;
 }
 
 /* Rotated, or with boxes, or neither. */

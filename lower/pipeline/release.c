@@ -116,7 +116,7 @@ static int registers_of_loads(const Pipe *p, const NestStmt *first, const NestSt
 }
 
 /* Results and operands of all products at once, and what is loaded before the first ones. */
-static bool registers_hold(const Pipe *p, const NestStmt *waits) {
+static int registers_of_all(const Pipe *p, const NestStmt *waits) {
   const NestStmt *first = p->loop->regions[0]->first;
   int n = registers_of_loads(p, first, waits);
   for (const NestStmt *st = first; st; st = st->next) {
@@ -124,7 +124,14 @@ static bool registers_hold(const Pipe *p, const NestStmt *waits) {
     n += registers_of(st->dsts[0].var);
     if (st->srcs[0].kind == REF_VAR) n += registers_of(st->srcs[0].var);
   }
-  return schedule_accumulators_fit(p->u->machine, p->n->warps, p->n->options.maxnreg, n);
+  return n;
+}
+
+bool release_fits(const Pipe *p, int64_t before, int64_t shared) {
+  enum { OTHERS = 30 };
+  int n = registers_of_all(p, p->release.waits) + OTHERS, most = p->u->machine->regs;
+  if (n > most) n = most;
+  return pipe_programs(p, n, shared) >= pipe_programs(p, n, before);
 }
 
 /* The body's dots, if all of its statements allow it: the first and the last one. */
@@ -146,7 +153,9 @@ void release_find(Pipe *p) {
   if (!find_dots(p, &r)) return;
   r.waits = last_of_group(p, r.first);
   if (r.waits == r.place) return;
-  for (NestStmt *st = r.place; st != r.waits && registers_hold(p, r.waits); st = st->prev) {
+  bool hold = schedule_accumulators_fit(p->u->machine, p->n->warps, p->n->options.maxnreg,
+                                        registers_of_all(p, r.waits));
+  for (NestStmt *st = r.place; st != r.waits && hold; st = st->prev) {
     if (st->code != NEST_DOT) continue;
     if (!runs_on(p, st, r.waits)) break;
     r.open = st;

@@ -147,25 +147,15 @@ static int registers_of(const NestVar *v) {
   return (int)(bits / REGISTER_BITS);
 }
 
+/* Elements of tiles of scores; not where a branch does that, nor of rows. */
 static bool selects(const NestStmt *st) {
+  if (st->code == NEST_NEST && st->layout->rank < 2) return false;
   if (st->code == NEST_OP && st->op == TILE_SELECT && !st->dsts[0].var->uniform) return true;
   for (uint32_t r = 0; r < st->nregions && st->code != NEST_IF; r++)
     for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
       if (selects(x)) return true;
   return false;
 }
-
-/* Programs of so many registers a thread and bytes of shared memory that a multiprocessor holds. */
-static int programs_of(const Pipe *p, int registers, int64_t shared) {
-  enum { REGISTERS = 65536, STEP = 8, RESERVED = 1024 };
-  const Machine *m = p->u->machine;
-  int threads = p->n->warps * m->lanes;
-  int64_t by_shared = (m->shared + RESERVED) / (shared + RESERVED);
-  int by_registers = REGISTERS / ((registers + STEP - 1) / STEP * STEP * threads);
-  return by_shared < by_registers ? (int)by_shared : by_registers;
-}
-
-int rotation_programs(const Pipe *p, int64_t shared) { return programs_of(p, 1, shared); }
 
 /* While the second product runs, a thread has both sums, that product's operand, and what the next
  * one is made of.  Programs that share a multiprocessor overlap without that: a rotation that
@@ -175,8 +165,8 @@ bool rotation_fits(const Pipe *p, int64_t shared_before, int64_t shared) {
   int operand = registers_of(p->rotation.second->srcs[0].var), more = operand + ROTATED;
   int n = registers_of(p->rotation.first->dsts[0].var) + operand +
           registers_of(p->rotation.second->dsts[0].var);
-  int before = programs_of(p, n + OTHERS, shared_before);
-  if (programs_of(p, n + OTHERS + more, shared) < before) return false;
+  int before = pipe_programs(p, n + OTHERS, shared_before);
+  if (pipe_programs(p, n + OTHERS + more, shared) < before) return false;
   if (pipe_has_groups(p)) more += COPY_ADDRESSES;
   if (selects(p->loop)) more += MASKS;
   return schedule_accumulators_fit(p->u->machine, p->n->warps, p->n->options.maxnreg, n + more);

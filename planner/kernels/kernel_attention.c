@@ -612,13 +612,13 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
 
 void attention_reserve_names(Kernel *k) {
   static const char *const names[] = {
-      "query", "key",   "value", "scores", "most",  "total", "older",      "higher",
-      "shift", "p",     "start", "first",  "last",  "begin", "end",        "share",
-      "sum",   "log",   "batch", "blocks", "d",     "e",     "s",          "mmask",
-      "nmask", "emask", "BM",    "BN",     "BD",    "BE",    "EDGE",       "grad",
-      "sums",  "delta", "seed",  "bits",   "keep",  "kept",  "dp",         "ds",
-      "dk",    "dmask", "head",  "b0",     "b1",    "b2",    "b3",         "raw",
-      "table", "i",     "block", "place",  "turns", "seen",  "seen_first", "seen_last"};
+      "query", "key",        "value",    "scores", "most",  "total", "older", "higher", "shift",
+      "p",     "start",      "first",    "last",   "begin", "end",   "share", "sum",    "log",
+      "batch", "blocks",     "highest",  "d",      "e",     "s",     "mmask", "nmask",  "emask",
+      "BM",    "BN",         "BD",       "BE",     "EDGE",  "grad",  "sums",  "delta",  "seed",
+      "bits",  "keep",       "kept",     "dp",     "ds",    "dk",    "dmask", "head",   "b0",
+      "b1",    "b2",         "b3",       "raw",    "table", "i",     "block", "place",  "turns",
+      "seen",  "seen_first", "seen_last"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -637,6 +637,15 @@ static void print_walk(AttentionWriter *w) {
 static const char *attention_shift(const AttentionWriter *w) {
   return w->may_see_nothing || w->x.low ? "tl.where(higher == float(\"-inf\"), 0.0, higher)"
                                         : "higher";
+}
+
+/* What shares are relative to: on a GPU it grows by factors of 2^8 and more, so that warps scale
+ * few sums (decision 466). */
+static const char *higher_text(const AttentionWriter *w) {
+  bool exact = w->k->graph->host || attention_part(w->k, OP_nereid_attention_most_default);
+  if (exact) return "tl.maximum(most, highest)";
+  return arena_printf(w->k->arena, "tl.where(highest - most > %s, highest, most)",
+                      w->added ? "5.545" : "8.0");
 }
 
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
@@ -683,6 +692,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"value_edge", attention_masked_by(k, attention_and(k, s_ends, columns))},
       {"scaled", later ? "" : scale},
       {"scale_later", later ? scale : ""},
+      {"higher", higher_text(&w)},
       {"exp", attention_exp(&w)},
       {"mask", mask},
       {"seed", seed},

@@ -19,7 +19,8 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, most, t
 {{mask}}
         if EDGE:
             scores = tl.where({{seen}}, scores, float("-inf"))
-        higher = tl.maximum(most, tl.max(scores, 1){{scale_later}})
+        highest = tl.max(scores, 1){{scale_later}}
+        higher = {{higher}}
         shift = {{shift}}
         p = {{exp}}(scores{{scale_later}} - shift[:, None])
         older = {{exp}}(most - shift)

@@ -128,7 +128,7 @@ static int64_t block_of(Dims *d, int64_t rows, int processors) {
                  .keys = dim_int(d, rows),
                  .width = dim_int(d, 64),
                  .columns = dim_int(d, 64)};
-  return attention_shape(&x, processors).bm;
+  return attention_shape(&x, processors, false).bm;
 }
 
 static void test_attention(void) {
