@@ -145,6 +145,7 @@ static AttentionShape shape_of_any(const Attention *x, int processors, bool grou
 AttentionShape attention_shape(const Attention *x, int processors, bool groups) {
   AttentionShape s = shape_in_blocks(x, processors, shape_of_any(x, processors, groups));
   s.turns = results_in_turns(x, &s, processors);
+  s.one_loop = groups && dtype_bits(x->query->type.dtype) == 16 && s.bm >= 64 && !x->block_rows;
   return s;
 }
 

@@ -104,6 +104,7 @@ typedef struct {
   int64_t bm, bn, bd, be;
   uint32_t warps, stages;
   int64_t turns; /* so many of the independent results take turns; 1: one is after the other */
+  bool one_loop; /* over blocks with edges and without: products don't stop between them */
 } AttentionShape;
 
 /* For a GPU with so many multiprocessors, with warpgroups' products or without; 0: a CPU. */

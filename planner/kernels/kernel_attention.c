@@ -375,13 +375,32 @@ const char *attention_edge(AttentionWriter *w) {
   return text ? text : "n >= 0";
 }
 
+const char *attention_hide(AttentionWriter *w) {
+  const char *seen = attention_edge(w);
+  const char *when = w->shape->one_loop
+                         ? "if EDGE:\n            if (start < whole) | (start >= edge):"
+                         : "if EDGE:";
+  return arena_printf(w->k->arena,
+                      "        %s\n%s            scores = tl.where(%s, scores, float(\"-inf\"))\n",
+                      when, w->shape->one_loop ? "    " : "", seen);
+}
+
+const char *attention_bounds(const AttentionWriter *w) {
+  return w->shape->one_loop ? "whole, edge, " : "";
+}
+
+const char *attention_bounds_of_call(const AttentionWriter *w, bool edge) {
+  if (!w->shape->one_loop) return "";
+  return edge ? arena_printf(w->k->arena, "%s, %s, ", w->whole, w->edge) : "0, 0, ";
+}
+
 static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "most, total, acc = %s_keys(%s, query, m, batch, %s%s, %s, most, total, acc, BN, "
+              "most, total, acc = %s_keys(%s, query, m, batch, %s%s, %s, %smost, total, acc, BN, "
               "BD, BE, %s)",
               KERNEL_NAME, kernel_parameters(k), attention_table(w), from, to,
-              edge ? "True" : "False");
+              attention_bounds_of_call(w, edge), edge ? "True" : "False");
 }
 
 /* The pointer to the entry of a table for the program's rows or keys: its first, of several. */
@@ -446,6 +465,12 @@ void attention_walk_all(AttentionWriter *w, AttentionCall *call) {
     whole = n ? arena_printf(k->arena, "%lld", (long long)n) : NULL;
   }
   if (!w->ragged) whole = w->walked;
+  if (w->shape->one_loop && w->ragged) {
+    w->whole = "0";
+    w->edge = whole ? whole : "0";
+    call(w, "0", w->walked, true);
+    return;
+  }
   if (whole) call(w, "0", whole, false);
   if (w->ragged) call(w, whole ? whole : "0", w->walked, true);
 }
@@ -517,6 +542,12 @@ void attention_walk_seen(AttentionWriter *w, AttentionCall *call) {
   kernel_line(k, w->x.low ? "begin = tl.minimum(begin, last)" : "begin = first");
   kernel_line(k, "end = tl.maximum(%s, begin)",
               w->x.high ? "tl.minimum(end, last // BN * BN)" : "last // BN * BN");
+  if (w->shape->one_loop) {
+    w->whole = "begin";
+    w->edge = "end";
+    call(w, "first", "last", true);
+    return;
+  }
   if (w->x.low) call(w, "first", "begin", true);
   call(w, "begin", "end", false);
   if (w->x.high || w->ragged) call(w, "end", "last", true);
@@ -612,13 +643,13 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
 
 void attention_reserve_names(Kernel *k) {
   static const char *const names[] = {
-      "query", "key",        "value",    "scores", "most",  "total", "older", "higher", "shift",
-      "p",     "start",      "first",    "last",   "begin", "end",   "share", "sum",    "log",
-      "batch", "blocks",     "highest",  "d",      "e",     "s",     "mmask", "nmask",  "emask",
-      "BM",    "BN",         "BD",       "BE",     "EDGE",  "grad",  "sums",  "delta",  "seed",
-      "bits",  "keep",       "kept",     "dp",     "ds",    "dk",    "dmask", "head",   "b0",
-      "b1",    "b2",         "b3",       "raw",    "table", "i",     "block", "place",  "turns",
-      "seen",  "seen_first", "seen_last"};
+      "query", "key",    "value",   "scores",     "most",     "total", "older", "higher", "shift",
+      "p",     "start",  "first",   "last",       "begin",    "end",   "share", "sum",    "log",
+      "batch", "blocks", "highest", "whole",      "edge",     "d",     "e",     "s",      "mmask",
+      "nmask", "emask",  "BM",      "BN",         "BD",       "BE",    "EDGE",  "grad",   "sums",
+      "delta", "seed",   "bits",    "keep",       "kept",     "dp",    "ds",    "dk",     "dmask",
+      "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
+      "place", "turns",  "seen",    "seen_first", "seen_last"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -698,7 +729,8 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"seed", seed},
       {"keep", keep},
       {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
-      {"seen", attention_edge(&w)},
+      {"hide", attention_hide(&w)},
+      {"bounds", attention_bounds(&w)},
       {"shift", attention_shift(&w)},
       {"wide", dtype_lang_name(x->wide)},
       {"precision", product_precision(k->graph, x->query->type.dtype, ROUNDS_AS_PRODUCT)}};

@@ -18,6 +18,7 @@ typedef struct {
   bool may_see_nothing; /* there may be rows that see no key */
   const char *own, *walked; /* how many of m and of n there are */
   const char *results;      /* how many independent results take turns; NULL: none do */
+  const char *whole, *edge; /* expressions, of one loop: blocks between them are seen whole */
   const char *seen;         /* statements that find the keys that rows see; NULL: none do */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
@@ -67,6 +68,12 @@ const char *attention_own_cut(AttentionWriter *w);
 const char *attention_walked_cut(AttentionWriter *w);
 /* The condition that a key is seen, at an edge. */
 const char *attention_edge(AttentionWriter *w);
+/* The statements that hide scores at an edge: of all blocks of an EDGE, or in one loop of those
+ * before `whole` and from `edge` on, which are parameters then. */
+const char *attention_hide(AttentionWriter *w);
+/* These parameters, and what a call of all blocks passes for them; "": they are several loops. */
+const char *attention_bounds(const AttentionWriter *w);
+const char *attention_bounds_of_call(const AttentionWriter *w, bool edge);
 /* The statement that loads the seed, and the one that finds out which shares dropout keeps; "":
  * there is no dropout. */
 const char *attention_seed_text(AttentionWriter *w);

@@ -64,10 +64,10 @@ static const char *chain_text(AttentionWriter *w) {
 static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "acc = %s_keys(%s, query, grad, sums, delta, m, batch, %s%s, %s, acc, BN, BD, BE, "
+              "acc = %s_keys(%s, query, grad, sums, delta, m, batch, %s%s, %s, %sacc, BN, BD, BE, "
               "%s)",
               KERNEL_NAME, kernel_parameters(k), attention_table(w), from, to,
-              edge ? "True" : "False");
+              attention_bounds_of_call(w, edge), edge ? "True" : "False");
 }
 
 /* The statement that stores gradients of a tile of scores. */
@@ -83,6 +83,13 @@ static const char *store_scores(AttentionWriter *w, Node *n) {
   return arena_printf(k->arena, "        tl.store(%s + %s, %s, mask=(m < %s) & (n < %s))\n",
                       kernel_buffer(k, n), index,
                       kernel_cast(k, (Value){"ds", w->x.wide}, n->type.dtype), w->own, w->walked);
+}
+
+/* All keys, at edges all of them. */
+static void walk_at_once(AttentionWriter *w) {
+  w->whole = w->walked;
+  w->edge = w->walked;
+  call_keys(w, "0", w->walked, true);
 }
 
 static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
@@ -120,7 +127,8 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
       {"exp", attention_exp(w)},
       {"unit", w->added ? "" : " * 1.4426950408889634"},
       {"mask", mask},
-      {"seen", attention_edge(w)},
+      {"hide", attention_hide(w)},
+      {"bounds", attention_bounds(w)},
       {"wide", dtype_lang_name(x->wide)},
       {"seed", attention_seed_text(w)},
       {"keep", attention_keep_text(w)},
@@ -134,7 +142,7 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   attention_find_tables(w);
   /* All parameters are known by now.  Gradients of scores are 0 where no key is seen. */
   if (x->block_rows) attention_walk_blocks(w, call_keys);
-  else if (scores) call_keys(w, "0", w->walked, true);
+  else if (scores) walk_at_once(w);
   else if (x->high || x->low) attention_walk_seen(w, call_keys);
   else attention_walk_all(w, call_keys);
   text_puts(&k->body, end);
@@ -146,9 +154,9 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
 static void call_rows(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s%s, %s, dk, acc, BN, BD, BE, %s)",
+              "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s%s, %s, %sdk, acc, BN, BD, BE, %s)",
               KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", attention_table(w), from,
-              to, edge ? "True" : "False");
+              to, attention_bounds_of_call(w, edge), edge ? "True" : "False");
 }
 
 /* Rows from first to last, as far as they see keys of the block; from begin to end all see all. */
@@ -184,6 +192,10 @@ static void walk_rows(AttentionWriter *w) {
   }
   if (w->x.block_rows) {
     attention_walk_blocks(w, call_rows);
+  } else if (limits && w->shape->one_loop) {
+    w->whole = "begin";
+    w->edge = "end";
+    call_rows(w, "first", "last", true);
   } else if (limits) {
     if (w->x.high) call_rows(w, "first", "begin", true);
     call_rows(w, "begin", "end", false);
@@ -255,7 +267,8 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
       {"exp", attention_exp(w)},
       {"unit", w->added ? "" : " * 1.4426950408889634"},
       {"mask", mask},
-      {"seen", attention_edge(w)},
+      {"hide", attention_hide(w)},
+      {"bounds", attention_bounds(w)},
       {"wide", dtype_lang_name(x->wide)},
       {"seed", attention_seed_text(w)},
       {"keep", attention_keep_text(w)},

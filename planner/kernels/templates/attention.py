@@ -1,5 +1,5 @@
 @triton.jit
-def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, most, total, acc,
+def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, {{bounds}}most, total, acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
     d = tl.arange(0, BD)[:, None]
@@ -17,8 +17,7 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, most, t
             value = tl.load({{value}}{{value_mask}})
         scores = tl.dot(query, key{{precision}}){{scaled}}
 {{mask}}
-        if EDGE:
-            scores = tl.where({{seen}}, scores, float("-inf"))
+{{hide}}
         highest = tl.max(scores, 1){{scale_later}}
         higher = {{higher}}
         shift = {{shift}}

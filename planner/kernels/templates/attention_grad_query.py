@@ -1,5 +1,5 @@
 @triton.jit
-def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}first, last, acc,
+def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}first, last, {{bounds}}acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
     d = tl.arange(0, BD)[None, :]
@@ -20,8 +20,7 @@ def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}f
         dp = tl.dot(grad, tl.trans(value){{precision}})
         scores = scores * {{scale}}
 {{mask}}
-        if EDGE:
-            scores = tl.where({{seen}}, scores, float("-inf"))
+{{hide}}
         p = {{exp}}(scores - sums)
 {{keep}}
 {{kept}}

@@ -1,5 +1,5 @@
 @triton.jit
-def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, last, dk, acc,
+def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, last, {{bounds}}dk, acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the rows from first to last.  At an EDGE not all of a block see all keys.
     d = tl.arange(0, BD)[None, :]
@@ -24,8 +24,7 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, la
         dp = tl.dot(value, tl.trans(grad){{precision}})
         scores = scores * {{scale}}
 {{mask}}
-        if EDGE:
-            scores = tl.where({{seen}}, scores, float("-inf"))
+{{hide}}
         p = {{exp}}(scores - sums{{unit}})
 {{keep}}
         acc = tl.dot({{share}}.to(grad.dtype), grad, acc{{precision}})
