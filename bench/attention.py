@@ -86,11 +86,16 @@ class Problem:
             dict(dq_ptr=self.dq)
         return dict(rows, **outputs, **sizes)
 
+    def turns(self):
+        """Heads whose keys and values take 8 MB, as far as they divide all."""
+        return math.gcd(max(1, (8 << 20) // (4 * self.length * self.dim)), self.heads)
+
     def case(self, kernel):
         def constants(m, n):
             if kernel == "row_sums":
                 return dict(HEAD_DIM=self.dim, BLOCK=m)
-            return dict(HEAD_DIM=self.dim, BLOCK_M=m, BLOCK_N=n, CAUSAL=self.causal)
+            turns = dict(TURNS=self.turns()) if kernel == "attention" and self.causal else {}
+            return dict(HEAD_DIM=self.dim, BLOCK_M=m, BLOCK_N=n, CAUSAL=self.causal, **turns)
 
         def grid(c):
             if kernel == "row_sums":
@@ -128,29 +133,41 @@ def cudnn(problem):
 
 
 def template(problem):
-    """Functions of the kernels that torch.compile takes, forward and backward."""
+    """Functions of the kernels that torch.compile takes, forward and backward, on arrays in which
+    heads of a token are beside each other, as layers of models give them."""
     import nereid
 
-    shape = f"1, {problem.heads}, {problem.length}, {problem.dim}"
-    inputs = ", ".join(f'{x}: "bf16[{shape}]"' for x in "qkv")
+    heads, n, dim, causal = problem.heads, problem.length, problem.dim, problem.causal
     op = "torch.ops.aten._scaled_dot_product_flash_attention"
-    forward = (f"def forward(self, {inputs}):\n"
-               f"    a = {op}.default(q, k, v, 0.0, {problem.causal})\n"
-               "    a0 = a[0]\n    a1 = a[1]\n    return (a0, a1)\n")
-    n = problem.length
-    backward = (f'def forward(self, {inputs}, g: "bf16[{shape}]", o: "bf16[{shape}]", '
-                f'l: "f32[1, {problem.heads}, {n}]", seed: "i64[]"):\n'
+    shape, rows = f'"bf16[1, {n}, {heads}, {dim}]"', f'"f32[1, {heads}, {n}]"'
+
+    def turned(*names):
+        return "".join(f"    {to} = torch.ops.aten.permute.default({x}, [0, 2, 1, 3])\n"
+                       for to, x in names)
+    inputs = f"q0: {shape}, k0: {shape}, v0: {shape}"
+    head = turned(*((x, f"{x}0") for x in "qkv"))
+    forward = (f"def forward(self, {inputs}):\n{head}"
+               f"    a = {op}.default(q, k, v, 0.0, {causal})\n    a0 = a[0]\n    a1 = a[1]\n"
+               f"{turned(('o', 'a0'))}    return (o, a1)\n")
+    backward = (f'def forward(self, {inputs}, g0: {shape}, o0: {shape}, l: {rows}, '
+                f'seed: "i64[]"):\n{head}'
+                f"{turned(('g', 'g0'), ('o', 'o0'))}"
                 f"    b = {op}_backward.default(g, q, k, v, o, l, None, None, {n}, {n}, 0.0, "
-                f"{problem.causal}, seed, seed)\n"
-                "    b0 = b[0]\n    b1 = b[1]\n    b2 = b[2]\n    return (b0, b1, b2)\n")
+                f"{causal}, seed, seed)\n    b0 = b[0]\n    b1 = b[1]\n    b2 = b[2]\n"
+                f"{turned(('x', 'b0'), ('y', 'b1'), ('z', 'b2'))}    return (x, y, z)\n")
     run_forward, run_backward = (nereid.load(x, device="cuda") for x in (forward, backward))
-    q, k, v, grad = (x[None] for x in (problem.q, problem.k, problem.v, problem.grad))
-    out, *grads = (x[None] for x in (problem.out, problem.dq, problem.dk, problem.dv))
-    sums = problem.sums[None] / LOG2_E
-    own_sums = problem.torch.empty_like(sums)
+    arrays = [x.transpose(0, 1).contiguous()[None]
+              for x in (problem.q, problem.k, problem.v, problem.grad)]
+    out, *grads = (problem.torch.empty_like(arrays[0]) for _ in range(4))
+    sums = problem.torch.empty(1, heads, n, device="cuda")
     seed = problem.torch.zeros((), dtype=problem.torch.int64, device="cuda")
-    return (lambda: run_forward.run(q, k, v, out=[out, own_sums]),
-            lambda: run_backward.run(q, k, v, grad, out, sums, seed, out=grads))
+
+    def finish():
+        for x, y in zip((problem.out, problem.dq, problem.dk, problem.dv), (out, *grads)):
+            x.copy_(y[0].transpose(0, 1))
+    problem.finish = finish
+    return (lambda: run_forward.run(*arrays[:3], out=[out, sums]),
+            lambda: run_backward.run(*arrays, out, sums, seed, out=grads))
 
 
 def guarded(make, problem, name):
@@ -188,7 +205,8 @@ def measure(problem, timer, with_triton):
         for kernel, run in zip(("forward", "backward"), guarded(make, problem, name)):
             if run:
                 functions[name, kernel, ""] = run
-        if name == "template":
+        if name == "template" and hasattr(problem, "finish"):
+            problem.finish()
             row["errors"][name] = problem.errors((problem.out, problem.dq, problem.dk, problem.dv))
     times = timer.medians(list(functions.values()), 9, warm_up=2)
     for (side, kernel, label), us in zip(functions, times):

@@ -306,7 +306,7 @@ def attention(m, causal):
     args = dict(q_ptr=q, k_ptr=k, v_ptr=v, out_ptr=m.empty("bf16", heads, n, dim), seq_len=n,
                 scale=scale)
     shapes = [(dict(HEAD_DIM=dim, BLOCK_M=bm, BLOCK_N=bn, CAUSAL=causal), w, s)
-              for bm, bn, w, s in [(128, 64, 8, 3), (128, 64, 4, 3), (128, 128, 8, 2),
+              for bm, bn, w, s in [(128, 64, 8, 3), (128, 64, 4, 3), (128, 128, 8, 3),
                                    (64, 64, 4, 3), (128, 64, 8, 2),
                                    (128, 64, 4, 2), (128, 32, 4, 2)]]
 

@@ -3,6 +3,8 @@
 q, k, v and out are [heads, seq_len, HEAD_DIM], where heads counts all heads of all batches.  A
 program takes BLOCK_M queries of one head and walks over the keys in blocks of BLOCK_N, with a
 running maximum, sum and output: when the maximum grows much, the older sums are scaled down.
+Causal loops differ in length: TURNS heads, a divisor of their number, begin with the longest ones,
+and share the L2 cache (four of 4,096 tokens and 128 columns).
 
 build/nereid run examples/kernels/attention.py q_ptr=randn:bf16[4,200,64] k_ptr=randn:bf16[4,200,64] v_ptr=randn:bf16[4,200,64] out_ptr=empty:bf16[4,200,64] seq_len=200 scale=0.125 -D HEAD_DIM=64 -D BLOCK_M=64 -D BLOCK_N=32 -D CAUSAL=True --grid "cdiv(seq_len, BLOCK_M), 4"
 """
@@ -14,11 +16,17 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 @triton.jit
 def attention(q_ptr, k_ptr, v_ptr, out_ptr, seq_len, scale, HEAD_DIM: tl.constexpr,
-              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr):
-    first_query = tl.program_id(0) * BLOCK_M
-    if CAUSAL:  # the longest loops begin first
-        first_query = (tl.num_programs(0) - 1 - tl.program_id(0)) * BLOCK_M
-    head = tl.program_id(1).to(tl.int64) * seq_len * HEAD_DIM
+              BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr,
+              TURNS: tl.constexpr = 1):
+    block = tl.program_id(0)
+    head = tl.program_id(1)
+    if CAUSAL:  # the longest loops begin first, of TURNS heads in turn
+        blocks = tl.num_programs(0)
+        place = tl.program_id(1) * blocks + tl.program_id(0)
+        block = blocks - 1 - place % (blocks * TURNS) // TURNS
+        head = place // (blocks * TURNS) * TURNS + place % TURNS
+    first_query = block * BLOCK_M
+    head = head.to(tl.int64) * seq_len * HEAD_DIM
     k_ptr += head
     v_ptr += head
     dims = tl.arange(0, HEAD_DIM)
