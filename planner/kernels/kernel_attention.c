@@ -377,9 +377,9 @@ const char *attention_edge(AttentionWriter *w) {
 
 const char *attention_hide(AttentionWriter *w) {
   const char *seen = attention_edge(w);
-  const char *when = w->shape->one_loop
-                         ? "if EDGE:\n            if (start < whole) | (start >= edge):"
-                         : "if EDGE:";
+  const char *when = "if EDGE:";
+  if (w->shape->one_loop)
+    when = "if EDGE:\n            if (start < whole) | (start >= edge):";
   return arena_printf(w->k->arena,
                       "        %s\n%s            scores = tl.where(%s, scores, float(\"-inf\"))\n",
                       when, w->shape->one_loop ? "    " : "", seen);

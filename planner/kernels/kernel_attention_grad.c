@@ -154,7 +154,8 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
 static void call_rows(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s%s, %s, %sdk, acc, BN, BD, BE, %s)",
+              "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s%s, %s, %sdk, acc, BN, BD, BE, "
+              "%s)",
               KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", attention_table(w), from,
               to, attention_bounds_of_call(w, edge), edge ? "True" : "False");
 }

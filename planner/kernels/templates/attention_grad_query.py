@@ -1,5 +1,6 @@
 @triton.jit
-def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}first, last, {{bounds}}acc,
+def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}first, last,
+                  {{bounds}}acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
     d = tl.arange(0, BD)[None, :]

@@ -1,5 +1,6 @@
 @triton.jit
-def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, last, {{bounds}}dk, acc,
+def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, last,
+                  {{bounds}}dk, acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the rows from first to last.  At an EDGE not all of a block see all keys.
     d = tl.arange(0, BD)[None, :]
