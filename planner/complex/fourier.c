@@ -71,7 +71,7 @@ static Parts by_product(Build *b, Parts x, Dim m, bool inverse) {
   return by_table(b, x, powers(b, n, m, n, inverse, x.re->type.dtype));
 }
 
-static Parts transform_last(Build *b, Parts x, bool inverse);
+static Parts transform_last(Build *b, Parts x, int64_t wanted, bool inverse);
 
 static Node *cut_last(Build *b, Node *x, int64_t n1, int64_t n2) {
   Dim shape[GRAPH_RANK_MAX];
@@ -100,14 +100,17 @@ static Parts of_both_parts(Build *b, Parts x, Node *(*f)(Build *, Node *)) {
   return (Parts){f(b, x.re), x.im ? f(b, x.im) : NULL};
 }
 
-static Parts in_two_steps(Build *b, Parts x, int64_t n1, bool inverse) {
+/* The first `wanted` elements, or more. */
+static Parts in_two_steps(Build *b, Parts x, int64_t n1, int64_t wanted, bool inverse) {
   Dim n = last_size(x), size1 = build_const(b, n1), size2 = build_const(b, n->value / n1);
+  int64_t columns = (wanted + n1 - 1) / n1;
   Parts y = {cut_last(b, x.re, n1, n->value / n1),
              x.im ? cut_last(b, x.im, n1, n->value / n1) : NULL};
   y = by_product(b, y, size1, inverse);
   y = complex_mul(b, y, powers(b, size2, size1, n, inverse, x.re->type.dtype));
-  y = transform_last(b, of_both_parts(b, y, swap_last_two), inverse);
-  return (Parts){join_last(b, y.re, n), join_last(b, y.im, n)};
+  y = transform_last(b, of_both_parts(b, y, swap_last_two), columns, inverse);
+  Dim given = dim_mul(build_dims(b), size1, last_size(y));
+  return (Parts){join_last(b, y.re, given), join_last(b, y.im, given)};
 }
 
 /* exp(-+pi i t^2 / n) for t below n. */
@@ -134,10 +137,10 @@ static Parts by_chirps(Build *b, Parts x, bool inverse) {
   Parts c = chirp(b, n, inverse, x.re->type.dtype), turned = {c.re, negated_if(b, c.im, true)};
   Parts filter = {both_sides(b, turned.re, n->value, length),
                   both_sides(b, turned.im, n->value, length)};
-  filter = transform_last(b, filter, false);
+  filter = transform_last(b, filter, length, false);
   Parts y = fourier_fit(b, complex_mul(b, x, c), rank_of(x.re) - 1, build_const(b, length));
-  y = complex_mul(b, transform_last(b, y, false), filter);
-  y = fourier_fit(b, transform_last(b, y, true), rank_of(x.re) - 1, n);
+  y = complex_mul(b, transform_last(b, y, length, false), filter);
+  y = fourier_fit(b, transform_last(b, y, n->value, true), rank_of(x.re) - 1, n);
   y = complex_mul(b, y, c);
   Arg scale = arg_float(1 / (double)length);
   return (Parts){build_with(b, OP_aten_mul_Tensor, y.re, scale),
@@ -150,12 +153,19 @@ static int64_t factor_of(int64_t n) {
   return i;
 }
 
-static Parts transform_last(Build *b, Parts x, bool inverse) {
-  Dim n = last_size(x);
-  if (!dim_is_int(n) || n->value <= SHORT_MOST) return by_product(b, x, n, inverse);
+/* Gives the first `wanted` elements of the spectrum, or more. */
+static Parts transform_last(Build *b, Parts x, int64_t wanted, bool inverse) {
+  Dim n = last_size(x), m = build_const(b, wanted);
+  if (!dim_is_int(n)) return by_product(b, x, n, inverse);
+  if (n->value <= SHORT_MOST) return by_product(b, x, m, inverse);
   int64_t factor = factor_of(n->value);
-  if (factor > 1) return in_two_steps(b, x, factor, inverse);
-  return n->value <= DIRECT_MOST ? by_product(b, x, n, inverse) : by_chirps(b, x, inverse);
+  if (factor > 1) return in_two_steps(b, x, factor, wanted, inverse);
+  return n->value <= DIRECT_MOST ? by_product(b, x, m, inverse) : by_chirps(b, x, inverse);
+}
+
+static Parts transform_all(Build *b, Parts x, bool inverse) {
+  Dim n = last_size(x);
+  return transform_last(b, x, dim_is_int(n) ? n->value : 0, inverse);
 }
 
 /* ---- along any axis ---- */
@@ -167,7 +177,7 @@ static Parts swap_to_last(Build *b, Parts x, uint32_t axis) {
 }
 
 Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse) {
-  return swap_to_last(b, transform_last(b, swap_to_last(b, x, axis), inverse), axis);
+  return swap_to_last(b, transform_all(b, swap_to_last(b, x, axis), inverse), axis);
 }
 
 static Dim half_of(Build *b, Dim n) { return infer_half_size(&b->in, n); }
@@ -178,7 +188,8 @@ Parts fourier_half_along(Build *b, Node *x, uint32_t axis) {
   Parts y = swap_to_last(b, (Parts){x, NULL}, axis);
   Dim n = last_size(y), m = half_of(b, n);
   if (is_short(n)) return swap_to_last(b, by_product(b, y, m, false), axis);
-  return swap_to_last(b, fourier_fit(b, transform_last(b, y, false), rank_of(x) - 1, m), axis);
+  Parts some = transform_last(b, y, m->value, false);
+  return swap_to_last(b, fourier_fit(b, some, rank_of(x) - 1, m), axis);
 }
 
 /* 1 for the first of m elements and, if n is even, for the last, which have no conjugates among
@@ -219,7 +230,7 @@ Node *fourier_real_along(Build *b, Parts x, uint32_t axis, Dim n) {
   } else {
     Dim rest = dim_sub(build_dims(b), n, last_size(y));
     Parts whole = {mirrored(b, y.re, rest, false), y.im ? mirrored(b, y.im, rest, true) : NULL};
-    real = transform_last(b, whole, true).re;
+    real = transform_last(b, whole, n->value, true).re;
   }
   return build_transpose(b, real, axis, last);
 }

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "graph/analysis/weight_constants.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/prims.h"
 
@@ -112,8 +113,9 @@ static Node *slice_new(Graph *g, Node *n, Node *memory, Node *piece, uint32_t ax
   return made;
 }
 
-static void insert_all(Graph *g, Node *n, const Cat *c) {
-  Node *memory = concat_memory_new(g, n, are_weights(g, c));
+/* `once`: all is constant. */
+static void insert_all(Graph *g, Node *n, const Cat *c, bool once) {
+  Node *memory = concat_memory_new(g, n, once || are_weights(g, c));
   Arg slices = arg_list(g, c->n);
   Dim start = dim_int(g->dims, 0);
   for (uint32_t i = 0; i < c->n; i++) {
@@ -168,13 +170,15 @@ bool concat_is_computed(Graph *g, const Node *n) {
 }
 
 bool pass_concat_in_slices(Graph *g) {
-  bool *fused = find_fused(g);
+  bool *fused = find_fused(g), *constant = constants_find(g, g->arena);
   uint32_t nids = g->nids;
   for (Node *n = g->first; n; n = n->next) {
     if (!is_cat(n) || n->type.rank == 0) continue;
     Cat c = cat_of(g, n);
     bool many = c.n > PIECES_MAX;
-    if (many || (n->id < nids && !fused[n->id] && are_computed(g, &c))) insert_all(g, n, &c);
+    bool known = n->id < nids;
+    if (many || (known && !fused[n->id] && are_computed(g, &c)))
+      insert_all(g, n, &c, known && constant[n->id]);
   }
   return true;
 }
