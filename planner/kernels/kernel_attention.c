@@ -679,6 +679,13 @@ static const char *higher_text(const AttentionWriter *w) {
                       w->added ? "5.545" : "8.0");
 }
 
+/* A positive scale keeps the order of scores: it goes into the exponential's argument. */
+static const char *scale_factor(const AttentionWriter *w, bool in_exponential) {
+  bool later = !w->added && w->x.scale > 0;
+  if (later != in_exponential) return "";
+  return arena_printf(w->k->arena, " * %s", attention_scale_text(w));
+}
+
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_reserve_names(k);
   AttentionWriter w = attention_writer_new(k, shape);
@@ -702,9 +709,6 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_find_tables(&w);
   print_walk(&w);
   text_puts(&k->body, end);
-  /* A positive scale keeps the order of scores: it goes into the exponential's argument. */
-  const char *scale = arena_printf(k->arena, " * %s", attention_scale_text(&w));
-  bool later = !w.added && x->scale > 0;
   Slot slots[] = {
       {"rows", w.own},
       {"columns", kernel_index(k, x->columns, NULL)},
@@ -721,8 +725,8 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"value", value},
       {"value_mask", attention_masked_by(k, attention_and(k, all_ends ? s_ends : NULL, columns))},
       {"value_edge", attention_masked_by(k, attention_and(k, s_ends, columns))},
-      {"scaled", later ? "" : scale},
-      {"scale_later", later ? scale : ""},
+      {"scaled", scale_factor(&w, false)},
+      {"scale_later", scale_factor(&w, true)},
       {"higher", higher_text(&w)},
       {"exp", attention_exp(&w)},
       {"mask", mask},

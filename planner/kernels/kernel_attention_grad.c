@@ -92,6 +92,15 @@ static void walk_at_once(AttentionWriter *w) {
   call_keys(w, "0", w->walked, true);
 }
 
+/* All parameters of the kernel are known by now.  Gradients of scores are 0 where no key is seen. */
+static void walk_keys(AttentionWriter *w, const Node *scores) {
+  attention_find_tables(w);
+  if (w->x.block_rows) attention_walk_blocks(w, call_keys);
+  else if (scores) walk_at_once(w);
+  else if (w->x.high || w->x.low) attention_walk_seen(w, call_keys);
+  else attention_walk_all(w, call_keys);
+}
+
 static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
@@ -139,12 +148,7 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   kernel_line(k, "acc = acc * %s", attention_float(k, x->scale));
   product_epilogue(k);
   const char *end = attention_take_body(k);
-  attention_find_tables(w);
-  /* All parameters are known by now.  Gradients of scores are 0 where no key is seen. */
-  if (x->block_rows) attention_walk_blocks(w, call_keys);
-  else if (scores) walk_at_once(w);
-  else if (x->high || x->low) attention_walk_seen(w, call_keys);
-  else attention_walk_all(w, call_keys);
+  walk_keys(w, scores);
   text_puts(&k->body, end);
   kernel_emit(out, k, "attention_grad_query.py", slots, sizeof slots / sizeof *slots);
 }

@@ -337,7 +337,7 @@ static Node *label_of(OnnxCall *c, Node *number, uint32_t classes) {
   return looked_up(&c->b, onnx_table(c, DT_I64, 1, (int64_t[]){n}, labels), number);
 }
 
-/* One column of two classes is the score of the second one, or what decides between them. */
+/* A single column for two classes is the score of the second one, or decides between them. */
 static void set_two_classes(OnnxCall *c, const Trees *t, const Votes *v, Node *at, bool logistic) {
   Build *b = &c->b;
   bool positive = true, second = v->column[0] == 1;
