@@ -92,7 +92,7 @@ static void walk_at_once(AttentionWriter *w) {
   call_keys(w, "0", w->walked, true);
 }
 
-/* All parameters of the kernel are known by now.  Gradients of scores are 0 where no key is seen. */
+/* All parameters of the kernel are known now.  Gradients of scores are 0 where no key is seen. */
 static void walk_keys(AttentionWriter *w, const Node *scores) {
   attention_find_tables(w);
   if (w->x.block_rows) attention_walk_blocks(w, call_keys);
