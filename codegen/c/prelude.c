@@ -274,9 +274,10 @@ static const char head[] =
     "#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x\n"
     "#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
     "#endif\n"
-    "#define INLINE static inline __attribute__((always_inline))\n"
+    /* Some helpers are for machines of one kind, which the C compiler knows. */
+    "#define INLINE static inline __attribute__((always_inline, unused))\n"
     "#define CALLED static __attribute__((noinline))\n"
-    "#define RARE static __attribute__((noinline, cold))\n"
+    "#define RARE static __attribute__((noinline, cold, unused))\n"
     "#ifdef __clang__\n"
     "#define UNROLL(n) _Pragma(\"clang loop unroll(full)\")\n"
     "#else\n"

@@ -38,9 +38,9 @@ typedef double vf64 VECTOR(double);
 #define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
 #define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 #endif
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline, unused))
 #define CALLED static __attribute__((noinline))
-#define RARE static __attribute__((noinline, cold))
+#define RARE static __attribute__((noinline, cold, unused))
 #ifdef __clang__
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
 #else
