@@ -22,6 +22,7 @@ typedef struct Unit {
   Diags *diags;
   const Machine *machine;
   TileFunc *tile;
+  Text ordered; /* the tile IR before a pass changed the order of accesses; empty: it is `tile` */
   Schedule *schedule; /* NULL before pass schedule */
   Nest *nest;         /* NULL before pass build */
   const char *pass;   /* that runs, or ran last */

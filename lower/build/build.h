@@ -158,6 +158,8 @@ void build_slot(Build *s, const TileOp *op);
 void build_barrier(Build *s);
 /* Before an access that may meet an earlier one of another thread: a barrier. */
 void build_order(Build *s, const TileOp *access, const Layout *l);
+/* Copies of elements that other threads may have written come after a barrier. */
+void build_order_copies(Build *s);
 /* At the start of a loop's body: a barrier if an iteration may meet the one before it. */
 void build_loop_barrier(Build *s, const TileOp *loop);
 /* Before all others: finds what is written to. */

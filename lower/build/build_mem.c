@@ -341,6 +341,7 @@ static void park(Build *s, const TileOp *op) {
   t.elem = 0;
   NestBuffer *b = slot_buffer(s, op, &t);
   Layout l = schedule_slot(s->u, &t, s->u->machine->vector_bytes);
+  build_order_copies(s);
   Open o = build_open(s, &l);
   if (copies_parks(s)) o.stmt->code = NEST_COPY;
   Ref x = ref_var(build_temp(s, (DType)t.dtype, DT_NONE));

@@ -215,6 +215,14 @@ void build_order(Build *s, const TileOp *access, const Layout *l) {
   if (is_kept_pending(s, &now, s->pointers->kept)) vec_push(s->scratch, &s->pending, now);
 }
 
+void build_order_copies(Build *s) {
+  for (size_t i = s->pending_from; i < s->pending.len; i++)
+    if (s->pending.data[i].write) {
+      build_barrier(s);
+      return;
+    }
+}
+
 /* ---- control flow ---- */
 
 PendingMark build_pending(const Build *s) { return (PendingMark){s->pending_from, s->pending.len}; }

@@ -6,6 +6,7 @@
 
 enum {
   STRIP_PAIRS_MOST = 64,
+  STRIP_PARKED_MOST = 64, /* slots of a ring */
   STRIP_SHARED_LEFT = 4096 /* bytes of shared memory for what reductions exchange */
 };
 
@@ -26,6 +27,7 @@ typedef struct {
 typedef struct {
   TileOp *load;
   bool fixed;     /* it is loaded in one place alone */
+  bool chained;   /* its address or mask needs what another loads */
   size_t first;   /* the loop before which they are parked */
   size_t last;    /* that needs it */
   int64_t strips; /* at most all of a row */

@@ -1,5 +1,6 @@
 /* The loops of pass strip_rows.  The first strip of a loop with reductions comes before it, and its
  * elements are the first accumulators. */
+#include <math.h>
 #include <string.h>
 
 #include "lower/tile/strip.h"
@@ -63,6 +64,15 @@ static TileValue *first_element(Builder *x) {
 
 static TileValue *strip_of(Builder *x, TileValue *v);
 
+/* What is parked has +0 where the mask is false. */
+static bool is_plus_zero(const TileValue *v) {
+  const TileOp *op = v->def;
+  while (op && (op->code == TILE_SPLAT || op->code == TILE_BROADCAST)) op = op->args[0]->def;
+  const TileAttr *value = op ? tile_attr(op, TA_value) : NULL;
+  bool negative = value && dtype_is_float((DType)v->type.dtype) && signbit(value->f);
+  return tile_is_zero(v) && !negative;
+}
+
 /* The parked strip, with what the load has where its mask is false. */
 static TileValue *unpark_strip(Builder *x, const StripPark *park) {
   TileValue *const *args = park->load->args;
@@ -72,7 +82,7 @@ static TileValue *unpark_strip(Builder *x, const StripPark *park) {
   TileValue *v = tile_build1(&x->b, TILE_UNPARK, t, first_element(x), NULL, NULL);
   set_slot(x, park, v->def);
   v->name = park->load->results[0]->name;
-  if (!mask || !other || tile_is_zero(args[2])) return v;
+  if (!mask || !other || is_plus_zero(args[2])) return v;
   return tile_build1(&x->b, TILE_SELECT, t, mask, v, other);
 }
 

@@ -103,7 +103,8 @@ static Kind kind_of(const Strips *s, const TileOp *op) {
     case TILE_RESHAPE: return strip_is_row(s, op->args[0]) ? ROW_PURE : REFUSED;
     case TILE_LOAD: return is_plain(op) ? ROW_LOAD : REFUSED;
     case TILE_STORE: return ROW_SINK;
-    case TILE_REDUCE: return combines_strips(op) ? ROW_SINK : REFUSED;
+    case TILE_REDUCE:
+      return !strip_is_row(s, op->results[0]) && combines_strips(op) ? ROW_SINK : REFUSED;
     default: return tile_op_flags(op->code) & TILE_ELEM ? ROW_PURE : REFUSED;
   }
 }
@@ -216,6 +217,25 @@ static bool any_needs_late(Planner *p, const TileOp *op, bool note) {
 
 /* ---- the end of a loop ---- */
 
+/* Goes through the operands of a row's value up to narrow values: is a load among them, or the load
+ * that is given? */
+static bool needs_load(Planner *p, const TileValue *v, const TileOp *load) {
+  if (!strip_is_row(p->s, v) || p->visited[v->id] == p->walks) return false;
+  p->visited[v->id] = p->walks;
+  const TileOp *op = v->def;
+  if (op && op->code == TILE_LOAD && (!load || op == load)) return true;
+  for (uint32_t i = 0; op && i < op->nargs; i++)
+    if (needs_load(p, op->args[i], load)) return true;
+  return false;
+}
+
+static bool any_needs_load(Planner *p, const TileOp *op, const TileOp *load) {
+  p->walks++;
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (needs_load(p, op->args[i], load)) return true;
+  return false;
+}
+
 /* Elements of a row that follow each other in memory are at addresses of their own. */
 static bool is_injective(const Planner *p, const TileValue *pointer) {
   for (int a = 0; a < pointer->type.rank; a++)
@@ -279,12 +299,22 @@ static void plan_narrow(Planner *p, TileOp *op) {
   for (uint32_t r = 0; r < op->nregions; r++) tile_walk(op->regions[r], note_done, p);
 }
 
+/* Has the open loop a store through the parameter? */
+static bool has_stored(const Planner *p, const TileValue *root) {
+  for (size_t i = 0; i < p->open->sinks.len; i++) {
+    const TileOp *x = p->open->sinks.data[i];
+    if (x->code == TILE_STORE && root_of(x->args[0]) == root) return true;
+  }
+  return false;
+}
+
+/* A load after a store to the same memory begins a loop: it may be parked before that. */
 static void plan_row_access(Planner *p, TileOp *op) {
   bool load = op->code == TILE_LOAD;
   TileValue *root = op->code == TILE_REDUCE ? NULL : root_of(op->args[0]);
   p->refused |= !root && op->code != TILE_REDUCE;
   if (load && (!root || !p->written[root->id])) return; /* free */
-  if (any_needs_late(p, op, false)) close_loop(p, op);
+  if (any_needs_late(p, op, false) || (load && has_stored(p, root))) close_loop(p, op);
   if (load) p->fixed[op->results[0]->id] = p->number;
   vec_push(p->s->scratch, &p->open->sinks, op);
   if (op->code == TILE_REDUCE) mark_late(p, op);
@@ -303,15 +333,19 @@ static void plan_op(Planner *p, TileOp *op) {
 
 /* ---- parked strips ---- */
 
-/* Is the load better parked than executed in each loop that needs it? */
+/* Is the load better parked than executed in each loop that needs it?  What its address or mask
+ * waits for might itself be parked, or written since. */
 static bool wants_park(const StripPark *x) {
   DType t = (DType)x->load->results[0]->type.dtype;
-  return x->loops > 1 && !x->strips && t != DT_I1 && t != DT_PTR;
+  return x->loops > 1 && !x->strips && !x->chained && t != DT_I1 && t != DT_PTR;
 }
 
 /* Shared memory goes to the fixed loads first, whose rows it must hold whole, then to those that
  * most loops need. */
-static bool plan_parks(Strips *s) {
+static bool plan_parks(Planner *p) {
+  Strips *s = p->s;
+  for (size_t i = 0; i < s->parks.len; i++)
+    s->parks.data[i].chained = any_needs_load(p, s->parks.data[i].load, NULL);
   int64_t room = s->u->machine->shared - STRIP_SHARED_LEFT, all = s->row / s->strip;
   for (;;) {
     StripPark *best = NULL;
@@ -323,6 +357,7 @@ static bool plan_parks(Strips *s) {
     if (!best) break;
     int64_t bytes = s->strip * dtype_bytes((DType)best->load->results[0]->type.dtype);
     best->strips = room / bytes < all ? room / bytes : all;
+    if (best->strips > STRIP_PARKED_MOST) best->strips = STRIP_PARKED_MOST;
     room -= best->strips * bytes;
     if (!best->strips) break;
   }
@@ -339,10 +374,18 @@ static const StripPark *park_of_load(const Strips *s, const TileOp *load) {
   return &s->parks.data[i];
 }
 
+/* Does the loop execute the load before its sink of that number does anything? */
+static bool is_loaded_by(Planner *p, const StripLoop *l, size_t sink, const TileOp *load) {
+  for (size_t i = 0; i <= sink; i++)
+    if (l->sinks.data[i]->code != TILE_LOAD && any_needs_load(p, l->sinks.data[i], load))
+      return true;
+  return false;
+}
+
 /* Are all stores through `written` in the last loop that needs the load, each to the element that
- * is loaded there?  Then strips may be loaded and stored in turn if both parameters hold one
+ * is loaded there before?  Then strips may be loaded and stored in turn if both parameters hold one
  * address. */
-static bool stores_what_it_loads(const Planner *p, const StripPark *x, const TileValue *written) {
+static bool stores_what_it_loads(Planner *p, const StripPark *x, const TileValue *written) {
   const Strips *s = p->s;
   bool row = is_injective(p, x->load->args[0]);
   for (size_t l = 0; l < s->loops.len; l++)
@@ -350,7 +393,8 @@ static bool stores_what_it_loads(const Planner *p, const StripPark *x, const Til
       const TileOp *op = s->loops.data[l]->sinks.data[i];
       if (op->code != TILE_STORE || root_of(op->args[0]) != written) continue;
       ValueComparison same = {root_of(x->load->args[0])->id, written->id, COMPARED_MOST};
-      row &= l == x->last && values_alike(x->load->args[0], op->args[0], &same);
+      row &= l == x->last && values_alike(x->load->args[0], op->args[0], &same) &&
+             is_loaded_by(p, s->loops.data[l], i, x->load);
     }
   return row && !p->narrow[written->id];
 }
@@ -382,7 +426,7 @@ bool strip_plan(Strips *s) {
   p.open = ARENA_NEW(s->scratch, StripLoop);
   tile_walk(s->f->body, note_written, &p);
   for (TileOp *op = s->f->body->first; op && !p.refused; op = op->next) plan_op(&p, op);
-  if (p.refused || p.open->sinks.len || !s->loops.len || !plan_parks(s)) return false;
+  if (p.refused || p.open->sinks.len || !s->loops.len || !plan_parks(&p)) return false;
   assume_passed(&p);
   return !p.refused;
 }

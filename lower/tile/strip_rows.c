@@ -85,7 +85,11 @@ bool pass_strip_rows(Unit *u) {
   Strips s = {.u = u, .f = u->tile, .scratch = arena_child(u->arena), .nvalues = u->tile->nvalues};
   int64_t threads = (int64_t)options_warps(&u->tile->options) * u->machine->lanes;
   s.strip = threads * THREAD_ELEMENTS;
-  if (is_crowded(&s) && strip_plan(&s)) strip_build(&s);
+  if (is_crowded(&s) && strip_plan(&s)) {
+    u->ordered = text_new(u->arena);
+    tile_print(&u->ordered, u->tile, u->diags);
+    strip_build(&s);
+  }
   arena_free(s.scratch);
   return true;
 }

@@ -76,3 +76,51 @@ def shifted_in_place(x_ptr, sum_ptr, n, BLOCK: tl.constexpr):
     total = tl.sum(x, axis=0) + tl.sum(y + x, axis=0)
     tl.store(x_ptr + (cols + 7) % n, y, mask=cols < n)
     tl.store(sum_ptr, total)
+
+
+@triton.jit
+def masked_rows(x_ptr, mask_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """The mask of a row is a row that is loaded."""
+    cols = tl.arange(0, BLOCK)
+    inside = cols < n
+    mask = inside & (tl.load(mask_ptr + cols, mask=inside, other=0.0) > 0)
+    x = tl.load(x_ptr + tl.program_id(0) * n + cols, mask=mask, other=-float("inf"))
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(out_ptr + tl.program_id(0) * n + cols, e / tl.sum(e, axis=0), mask=inside)
+
+
+@triton.jit
+def written_and_read(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
+    """A row is loaded after it has been stored."""
+    cols = tl.arange(0, BLOCK)
+    tl.store(y_ptr + cols, tl.load(x_ptr + cols) * 2)
+    y = tl.load(y_ptr + cols)
+    tl.store(out_ptr + cols, y - tl.max(y, axis=0))
+
+
+@triton.jit
+def after_element(x_ptr, BLOCK: tl.constexpr):
+    """One thread stores an element of the row that all load."""
+    cols = tl.arange(0, BLOCK)
+    tl.store(x_ptr + 5, 1000.0)
+    x = tl.load(x_ptr + cols)
+    tl.store(x_ptr + cols, x - tl.max(x, axis=0))
+
+
+@triton.jit
+def reduced_to_row(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    """The first reduction is along an axis of one element."""
+    cols = tl.arange(0, BLOCK)
+    x = tl.sum(tl.load(x_ptr + cols[None, :]), axis=0)
+    tl.store(out_ptr + cols, x - tl.max(x, axis=0))
+
+
+@triton.jit
+def reversed_rows(x_ptr, t_ptr, b_ptr, out_ptr, BLOCK: tl.constexpr):
+    """Where arguments are one array, nothing may pass a store."""
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + cols)
+    t = tl.load(t_ptr + cols)
+    total = tl.sum(x, axis=0) + tl.sum(t, axis=0)
+    tl.store(b_ptr + cols, t - total)
+    tl.store(out_ptr + BLOCK - 1 - cols, x + total)

@@ -67,3 +67,52 @@ def softmax_over_itself(rng, n=100001):
     e = np.exp(x - x.max(1, keepdims=True))
     args = dict(x_ptr=x, out_ptr="&x_ptr", n=n)
     return args, dict(BLOCK=131072), "2", dict(x_ptr=e / e.sum(1, keepdims=True))
+
+
+@case(FILE, tol=1e-6)
+def masked_rows(rng, n=20001):
+    x, mask = normal(rng, 2, n), normal(rng, n)
+    e = np.where(mask > 0, np.exp(x - x.max(1, keepdims=True)), 0)
+    args = dict(x_ptr=x, mask_ptr=mask, out_ptr=new("empty", "f32", 2, n), n=n)
+    return args, dict(BLOCK=BLOCK), "2", dict(out_ptr=e / e.sum(1, keepdims=True))
+
+
+@case(FILE, tol=1e-6)
+def written_and_read(rng):
+    x = normal(rng, BLOCK)
+    args = dict(x_ptr=x, y_ptr=new("zeros", "f32", BLOCK), out_ptr=new("empty", "f32", BLOCK))
+    return args, dict(BLOCK=BLOCK), "1", dict(y_ptr=2 * x, out_ptr=2 * (x - x.max()))
+
+
+@case(FILE, tol=1e-6)
+def after_element(rng):
+    x = normal(rng, BLOCK)
+    out = x - np.float32(1000)
+    out[5] = 0
+    return dict(x_ptr=x), dict(BLOCK=BLOCK), "1", dict(x_ptr=out)
+
+
+@case(FILE, tol=1e-6)
+def reduced_to_row(rng):
+    x = normal(rng, BLOCK)
+    args = dict(x_ptr=x, out_ptr=new("empty", "f32", BLOCK))
+    return args, dict(BLOCK=BLOCK), "1", dict(out_ptr=x - x.max())
+
+
+@case(FILE, tol=1e-4)
+def reversed_rows(rng, block=131072):
+    """The row that is stored to is the one that is loaded, of which shared memory keeps a part."""
+    x, t = normal(rng, block), normal(rng, block)
+    total = x.sum(dtype=np.float64) + t.sum(dtype=np.float64)
+    args = dict(x_ptr=x, t_ptr=t, b_ptr="&x_ptr", out_ptr=new("empty", "f32", block))
+    expected = dict(x_ptr=t - total, out_ptr=(x + total)[::-1])
+    return args, dict(BLOCK=block), "1", expected
+
+
+@case(FILE, tol=1e-4, kernel="reversed_rows")
+def reversed_in_place(rng, block=131072):
+    x, t = normal(rng, block), normal(rng, block)
+    total = x.sum(dtype=np.float64) + t.sum(dtype=np.float64)
+    args = dict(x_ptr=x, t_ptr=t, b_ptr=new("empty", "f32", block), out_ptr="&x_ptr")
+    expected = dict(x_ptr=(x + total)[::-1], b_ptr=t - total)
+    return args, dict(BLOCK=block), "1", expected
