@@ -363,9 +363,11 @@ static bool find_phases(Build *b, const Conv *c, const Dim *padding, Phase *p) {
     if (!dim_is_int(c->stride[i]) || !dim_is_int(padding[i]) || !dim_is_int(size)) return false;
     if (!dim_is(c->dilation[i], 1) || size->value < 1 || padding[i]->value < 0) return false;
     int64_t stride = c->stride[i]->value, from = padding[i]->value / stride;
+    /* A window that is filled up with zeros would make NaN of infinities. */
+    if (size->value % stride) return false;
     Dim last = dim_add(d, out, build_const(b, padding[i]->value - 1 + stride));
     p[i].stride = stride;
-    p[i].taps = (size->value + stride - 1) / stride;
+    p[i].taps = size->value / stride;
     p[i].from = build_const(b, from);
     p[i].count = dim_sub(d, dim_floordiv(d, last, c->stride[i]), p[i].from);
     p[i].cut = build_const(b, padding[i]->value % stride);
@@ -380,16 +382,7 @@ static Node *weight_of_phases(Build *b, const Conv *c, const Phase *p) {
   Graph *g = b->in.g;
   Node *w = c->weight;
   uint32_t n = c->n, axes[GRAPH_RANK_MAX], backwards = 0;
-  Dim shape[GRAPH_RANK_MAX], more[2 * WINDOW_AXES], of_group = w->type.shape[1];
-  bool whole = true;
-  for (uint32_t i = 0; i < n; i++) {
-    int64_t size = w->type.shape[n + 1 - i]->value, all = p[n - 1 - i].taps * p[n - 1 - i].stride;
-    more[2 * i] = build_const(b, 0);
-    more[2 * i + 1] = build_const(b, all - size);
-    whole &= all == size;
-  }
-  if (!whole)
-    w = build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(w), arg_dims(g, 2 * n, more)));
+  Dim shape[GRAPH_RANK_MAX], of_group = w->type.shape[1];
   shape[0] = c->groups;
   shape[1] = dim_floordiv(g->dims, c->weight->type.shape[0], c->groups);
   shape[2] = of_group;

@@ -137,10 +137,13 @@ void onnx_op_feature_vectorizer(OnnxCall *c) {
   enum { PARTS_MAX = 256 };
   Node *part[PARTS_MAX];
   if (!c->nin || c->nin > PARTS_MAX) onnx_lack(c, "%u inputs", c->nin);
-  onnx_ignore(c, "inputdimensions");
+  uint32_t n = 0;
+  const int64_t *sizes = onnx_ints(c, "inputdimensions", &n);
   for (uint32_t i = 0; i < c->nin; i++) {
     part[i] = build_to(&c->b, onnx_in(c, i), DT_F32);
     infer_rank(&c->b.in, &part[i]->type, 2, 2);
+    if (i < n && !dim_is(part[i]->type.shape[1], sizes[i]))
+      onnx_lack(c, "inputdimensions %lld of other columns", (long long)sizes[i]);
   }
   onnx_set(c, 0, build_cat(&c->b, c->nin, part, 1));
 }
