@@ -1,4 +1,4 @@
-/* What a model takes and returns, for people. */
+/* A model's inputs and outputs, for people. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -82,28 +82,35 @@ static void print_open_sizes(const nereid_executable *e) {
 
 /* ---- commands ---- */
 
+/* A part of a word within single quotes. */
+static void print_quoted(const char *part) {
+  for (; *part; part++)
+    if (*part == '\'') printf("'\\''");
+    else putchar(*part);
+}
+
+static bool needs_quotes(const char *word) {
+  return !*word || strpbrk(word, " \t\n'\"\\$`*?[]{}()<>|&;#~!");
+}
+
 /* A word as a shell takes it. */
 static void print_word(const char *word) {
-  if (*word && !strpbrk(word, " \t\n'\"\\$`*?[]{}()<>|&;#~!")) {
-    printf("%s", word);
-    return;
-  }
-  printf("'");
-  for (; *word; word++)
-    if (*word == '\'') printf("'\\''");
-    else putchar(*word);
-  printf("'");
+  const char *quote = needs_quotes(word) ? "'" : "";
+  printf("%s", quote);
+  print_quoted(word);
+  printf("%s", quote);
 }
 
 /* NAME=FILE, a number NAME=1, with a name of its own for the file. */
 static void print_input(const nereid_graph_value *v) {
-  char word[512];
-  if (v->is_number) snprintf(word, sizeof word, "%s=1", v->name);
-  else snprintf(word, sizeof word, "%s=%s.npy", v->name, v->name);
-  for (char *c = strrchr(word, '=') + 1; *c; c++)
-    if (*c == '/' || *c == ':') *c = '_';
-  printf(" --input ");
-  print_word(word);
+  const char *quote = needs_quotes(v->name) ? "'" : "";
+  printf(" --input %s", quote);
+  print_quoted(v->name);
+  putchar('=');
+  if (v->is_number) putchar('1');
+  for (const char *c = v->is_number ? "" : v->name; *c; c++)
+    print_quoted(*c == '/' || *c == ':' ? "_" : (char[]){*c, 0});
+  printf("%s%s", v->is_number ? "" : ".npy", quote);
 }
 
 static void print_commands(const nereid_executable *e, const char *path) {

@@ -11,6 +11,8 @@ relu = [node("Relu", ["img/in:0"], ["a b.c"])]
 # Open sizes that one plan can't hold: the axes of the result.
 squeezed = [node("Squeeze", "x", "y")]
 (folder / "s.onnx").write_bytes(model(squeezed, outputs="y", inputs={"x": f32("?", "?", 3)}))
+long = [node("Relu", ["n" * 600], ["y"])]
+(folder / "long.onnx").write_bytes(model(long, outputs="y", inputs={"n" * 600: f32(2)}))
 np.save(folder / "img_in_0", np.array([[[-1, 2, 3]]], "f4"))
 END
 cat >$TMP/number.py <<'END'
@@ -24,4 +26,5 @@ for m in m.onnx s.onnx number.py; do
   echo "status $?"
 done
 eval "$(nereid graph m.onnx --device interp | grep -e --input) --device interp"
+nereid graph long.onnx --device interp | grep -e --input | wc -c
 nereid graph m.onnx --time --device interp
