@@ -30,7 +30,7 @@ static Node *keys_between(OnnxCall *c, Node *numbers, Dim batch, Dim keys) {
   return build_and(b, keep, build_op2(b, OP_aten_ge_Tensor, key, starts));
 }
 
-/* What input `i` adds to the scores; NULL: it is left out. */
+/* The numbers of input `i` that are added to the scores; NULL: it is left out. */
 static Node *mask_input(OnnxCall *c, uint32_t i, const OnnxHeads *h) {
   Build *b = &c->b;
   if (!onnx_has(c, i)) return NULL;
@@ -118,23 +118,16 @@ void onnx_op_projected_attention(OnnxCall *c) {
   attend(c, &h, mask_input(c, 3, &h), 5);
 }
 
-/* A vector of one is a number. */
-static Node *parameter(OnnxCall *c, uint32_t i) {
-  if (!onnx_has(c, i)) return NULL;
-  Node *v = onnx_in(c, i);
-  return rank_of(v) == 1 && dim_is(v->type.shape[0], 1) ? build_view(&c->b, v, 0, NULL) : v;
-}
-
 void onnx_op_quantized_attention(OnnxCall *c) {
   enum { NONE = 99 };
   Build *b = &c->b;
   OnnxHeads h = no_heads(c);
   check_plain(c);
   infer_rank(&b->in, onnx_type(c, 0), 3, 3);
-  Node *left = onnx_integers(c, onnx_in(c, 0), parameter(c, 6));
-  Node *right = onnx_integers(c, onnx_in(c, 1), parameter(c, 7));
+  Node *left = onnx_integers(c, onnx_in(c, 0), onnx_columns(c, 6, true));
+  Node *right = onnx_integers(c, onnx_in(c, 1), onnx_columns(c, 7, true));
   Node *x = build_to(b, build_op2(b, OP_aten_matmul_default, left, right), DT_F32);
-  x = build_mul(b, x, build_mul(b, parameter(c, 3), parameter(c, 4)));
+  x = build_mul(b, x, build_mul(b, onnx_columns(c, 3, false), onnx_columns(c, 4, false)));
   split_projection(c, build_add(b, x, onnx_in(c, 2)), &h);
   add_past(c, &h, 8);
   attend(c, &h, mask_input(c, 5, &h), NONE);

@@ -1,4 +1,4 @@
-/* What ONNX Runtime's optimizers write in place of several operators: com.microsoft. */
+/* Fused operators of com.microsoft, which ONNX Runtime's optimizers write in place of several. */
 #include <string.h>
 
 #include "graph/messages.h"

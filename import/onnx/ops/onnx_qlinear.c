@@ -4,9 +4,9 @@
 #include "import/messages.h"
 #include "import/onnx/ops/onnx_shared.h"
 
-/* A parameter of a whole tensor, which may be a vector of one. */
-static Node *parameter(OnnxCall *c, uint32_t i) {
-  if (!onnx_has(c, i)) return NULL;
+/* A scale or zero point of a whole tensor, which may be a vector of one. */
+static Node *parameter(OnnxCall *c, uint32_t i, bool optional) {
+  if (optional && !onnx_has(c, i)) return NULL;
   Node *v = onnx_in(c, i);
   infer_rank(&c->b.in, &v->type, 0, 1);
   return rank_of(v) ? build_view(&c->b, v, 0, NULL) : v;
@@ -15,13 +15,13 @@ static Node *parameter(OnnxCall *c, uint32_t i) {
 /* Input i, after which come its scale and its zero point, as f32. */
 static Node *real_input(OnnxCall *c, uint32_t i) {
   Build *b = &c->b;
-  Node *x = build_to(b, onnx_integers(c, onnx_in(c, i), parameter(c, i + 2)), DT_F32);
-  return build_mul(b, x, parameter(c, i + 1));
+  Node *x = build_to(b, onnx_integers(c, onnx_in(c, i), parameter(c, i + 2, true)), DT_F32);
+  return build_mul(b, x, parameter(c, i + 1, false));
 }
 
 /* The result in units of input i, from the zero point of the next one on. */
 static void set_quantized(OnnxCall *c, Node *x, uint32_t i, DType t) {
-  onnx_set(c, 0, onnx_quantized(c, x, parameter(c, i), parameter(c, i + 1), t));
+  onnx_set(c, 0, onnx_quantized(c, x, parameter(c, i, false), parameter(c, i + 1, true), t));
 }
 
 static DType dtype_of_input(OnnxCall *c, uint32_t i) { return onnx_type(c, i)->dtype; }
@@ -107,20 +107,13 @@ void onnx_op_qlinear_global_pool(OnnxCall *c) { qlinear_pool(c, mean_of_planes);
 
 /* ---- products ---- */
 
-/* Columns have a scale and a zero point each, or share one. */
-static Node *columns(OnnxCall *c, uint32_t i) {
-  if (!onnx_has(c, i)) return NULL;
-  Node *v = onnx_in(c, i);
-  return rank_of(v) == 1 && dim_is(v->type.shape[0], 1) ? build_view(&c->b, v, 0, NULL) : v;
-}
-
 static Node *with_bias(OnnxCall *c, Node *x, uint32_t bias) {
   return onnx_has(c, bias) ? build_add(&c->b, x, onnx_in(c, bias)) : x;
 }
 
 void onnx_op_dynamic_quantize_matmul(OnnxCall *c) {
-  Node *right = onnx_integers(c, onnx_in(c, 1), columns(c, 3));
-  Node *y = onnx_quantized_product(c, onnx_in(c, 0), right, columns(c, 2));
+  Node *right = onnx_integers(c, onnx_in(c, 1), onnx_columns(c, 3, true));
+  Node *y = onnx_quantized_product(c, onnx_in(c, 0), right, onnx_columns(c, 2, false));
   onnx_set(c, 0, with_bias(c, y, 4));
 }
 
@@ -131,9 +124,9 @@ static Node *product_in_f32(OnnxCall *c, Node *left, Node *right, Node *scale) {
 }
 
 void onnx_op_matmul_integer_to_float(OnnxCall *c) {
-  Node *left = onnx_integers(c, onnx_in(c, 0), parameter(c, 4));
-  Node *right = onnx_integers(c, onnx_in(c, 1), columns(c, 5));
-  Node *scale = build_mul(&c->b, parameter(c, 2), columns(c, 3));
+  Node *left = onnx_integers(c, onnx_in(c, 0), parameter(c, 4, true));
+  Node *right = onnx_integers(c, onnx_in(c, 1), onnx_columns(c, 5, true));
+  Node *scale = build_mul(&c->b, parameter(c, 2, false), onnx_columns(c, 3, false));
   onnx_set(c, 0, with_bias(c, product_in_f32(c, left, right, scale), 6));
 }
 
@@ -145,11 +138,11 @@ static Node *turned(OnnxCall *c, Node *x, const char *attribute) {
 void onnx_op_qgemm(OnnxCall *c) {
   Build *b = &c->b;
   for (uint32_t i = 0; i <= 3; i += 3) infer_rank(&b->in, onnx_type(c, i), 2, 2);
-  Node *left = onnx_integers(c, turned(c, onnx_in(c, 0), "transA"), parameter(c, 2));
-  Node *right = onnx_integers(c, turned(c, onnx_in(c, 3), "transB"), columns(c, 5));
+  Node *left = onnx_integers(c, turned(c, onnx_in(c, 0), "transA"), parameter(c, 2, true));
+  Node *right = onnx_integers(c, turned(c, onnx_in(c, 3), "transB"), onnx_columns(c, 5, true));
   Node *sums = build_op2(b, OP_aten_matmul_default, left, right);
   if (onnx_has(c, 6)) sums = build_add(b, sums, onnx_in(c, 6));
-  Node *scale = build_mul(b, parameter(c, 1), columns(c, 4));
+  Node *scale = build_mul(b, parameter(c, 1, false), onnx_columns(c, 4, false));
   scale = build_with(b, OP_aten_mul_Tensor, scale, arg_float(onnx_float(c, "alpha", 1)));
   Node *y = build_mul(b, build_to(b, sums, DT_F32), scale);
   if (!onnx_has(c, 7)) onnx_set(c, 0, y);

@@ -27,6 +27,12 @@ static Node *from_zero(OnnxCall *c, Node *x, Node *zero) {
   return zero ? build_sub(&c->b, x, build_to(&c->b, zero, t)) : x;
 }
 
+Node *onnx_columns(OnnxCall *c, uint32_t i, bool optional) {
+  if (optional && !onnx_has(c, i)) return NULL;
+  Node *v = onnx_in(c, i);
+  return rank_of(v) == 1 && dim_is(v->type.shape[0], 1) ? build_view(&c->b, v, 0, NULL) : v;
+}
+
 Node *onnx_integers(OnnxCall *c, Node *x, Node *zero) {
   x = build_to(&c->b, x, DT_I32);
   return zero ? build_sub(&c->b, x, build_to(&c->b, zero, DT_I32)) : x;

@@ -1,4 +1,4 @@
-/* What rules of several files are made of. */
+/* Parts that rules of several files share. */
 #ifndef NEREID_IMPORT_ONNX_OPS_ONNX_SHARED_H
 #define NEREID_IMPORT_ONNX_OPS_ONNX_SHARED_H
 
@@ -66,7 +66,7 @@ Node *onnx_average_pool(OnnxCall *c, Node *x);
 
 /* ---- products (onnx_matmul.c) ---- */
 
-/* What Gemm gives for its three inputs. */
+/* The result of Gemm for its three inputs. */
 Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z);
 
 /* ---- quantized tensors (onnx_quantize.c) ---- */
@@ -75,6 +75,9 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z);
 Node *onnx_quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t);
 /* Sums of products of integers, which are exact. */
 Node *onnx_integer_convolution(OnnxCall *c, Node *x, Node *weight);
+/* Input i, a scale or a zero point: columns have one each, or share one, which may be a vector of
+ * one.  NULL if it is optional and left out. */
+Node *onnx_columns(OnnxCall *c, uint32_t i, bool optional);
 /* x as i32 without its zero point, which may be NULL. */
 Node *onnx_integers(OnnxCall *c, Node *x, Node *zero);
 /* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix of onnx_integers

@@ -165,7 +165,7 @@ static Node *looked_up(Build *b, Node *table, Node *at) {
   return build_with(b, OP_aten_index_Tensor, table, list);
 }
 
-/* What nodes compare with, where they lead. */
+/* The thresholds of nodes, and the nodes to which they lead. */
 typedef struct {
   Node *x, *feature, *value, *yes, *no;
   Node *mode;    /* NULL: all that branch are alike */
