@@ -478,6 +478,7 @@ API int cuTensorMapEncodeTiled(void *out, int dtype, unsigned rank, void *addres
                                const uint64_t *extents, const uint64_t *strides,
                                const unsigned *box, const unsigned *steps, int interleave,
                                int swizzle, int promotion, int fill) {
+  if (!is_context(current)) return 201;
   FILE *log = open_log();
   if (log) {
     fprintf(log, "map of %d, rank %u, swizzle %d", dtype, rank, swizzle);

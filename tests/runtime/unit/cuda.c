@@ -1,6 +1,7 @@
 /* Device cuda against a fake driver: errors, what a launch hands over, and the cache. */
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -440,6 +441,17 @@ static void test_assembler(const Fake *f) {
   nereid_device_close(d);
 }
 
+static void *run_launch(void *l) { return (void *)(intptr_t)nereid_launch_run(l, NULL); }
+
+/* A map that a thread makes before it has made another call: no context is current there. */
+static void launch_in_thread(nereid_launch *l, int n) {
+  pthread_t thread;
+  void *status;
+  nereid_launch_set_int(l, 1, n);
+  if (pthread_create(&thread, NULL, run_launch, l) || pthread_join(thread, &status)) abort();
+  check_call(!status, "a map that a new thread makes");
+}
+
 /* A kernel of a tensor's map: made once for a tensor, refused where the hardware can't. */
 static void test_maps(const Fake *f) {
   nereid_device *d;
@@ -480,6 +492,7 @@ static void test_maps(const Fake *f) {
   nereid_launch_set_int(l, 1, 80);
   nereid_launch_set_int(l, 1, 72);
   check_call(!nereid_launch_run(l, NULL) && !logged(f, "map"), "a map that is known");
+  launch_in_thread(l, 88);
   const int64_t refused[] = {73, 48000, -8, 0}; /* rows apart, 2^31 rows, fewer than one */
   for (int i = 0; i < 4; i++) {
     nereid_launch_set_int(l, 1, refused[i]);
