@@ -56,6 +56,9 @@ bool lower_verify(const Unit *u);
 /* Reads and verifies the next kernel of a text that lower_print wrote, from byte *at of the file
  * on, and moves *at to its end.  NULL after errors, and without any at the end of the file. */
 Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at);
+/* The tile IR from which code for other launches of the kernel is compiled; its accesses are in the
+ * order of the source. */
+Text lower_ordered_text(const Unit *u);
 const char *lower_name(const Unit *u);
 
 #endif

@@ -138,4 +138,11 @@ Unit *lower_parse(Arena *a, Pool *names, Diags *d, uint32_t file, size_t *at) {
   return lower_verify(u) ? u : NULL;
 }
 
+Text lower_ordered_text(const Unit *u) {
+  if (u->ordered.len) return u->ordered;
+  Text text = text_new(u->arena);
+  tile_print(&text, u->tile, u->diags);
+  return text;
+}
+
 const char *lower_name(const Unit *u) { return u->nest ? u->nest->name : u->tile->name; }

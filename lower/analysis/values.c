@@ -29,6 +29,22 @@ const TileValue *tile_root_value(const TileValue *v) {
   return v;
 }
 
+TileValue *tile_address_root(TileValue *v) {
+  while (v->def) {
+    switch (v->def->code) {
+      case TILE_PTR_ADD:
+      case TILE_SPLAT:
+      case TILE_EXPAND_DIMS:
+      case TILE_BROADCAST:
+      case TILE_HINT:
+      case TILE_TRANS:
+      case TILE_RESHAPE: v = v->def->args[0]; break;
+      default: return NULL;
+    }
+  }
+  return v;
+}
+
 static bool same_attrs(const TileOp *x, const TileOp *y) {
   if (x->nattrs != y->nattrs) return false;
   for (uint32_t i = 0; i < x->nattrs; i++) {

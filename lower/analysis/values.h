@@ -7,6 +7,10 @@
 /* The value whose elements v's are, in another shape or a wider type. */
 const TileValue *tile_root_value(const TileValue *v);
 
+/* The parameter, of the kernel or of a loop, that an address is computed from; NULL if another op
+ * computes it. */
+TileValue *tile_address_root(TileValue *v);
+
 /* Two values under comparison, of which `base` in the one counts as `other` in the other: so
  * addresses compare as if their parameters were one. */
 typedef struct {

@@ -33,19 +33,9 @@ typedef struct Pointers {
 } Pointers;
 
 /* The parameter that an address comes from, by value id; -1 if it can't be told. */
-static int64_t address_root(const TileValue *v) {
-  while (v->def) {
-    switch (v->def->code) {
-      case TILE_PTR_ADD:
-      case TILE_SPLAT:
-      case TILE_EXPAND_DIMS:
-      case TILE_BROADCAST:
-      case TILE_HINT:
-      case TILE_TRANS:
-      case TILE_RESHAPE: v = v->def->args[0]; break;
-      default: return -1;
-    }
-  }
+static int64_t address_root(TileValue *address) {
+  const TileValue *v = tile_address_root(address);
+  if (!v) return -1;
   if (!v->block || v->block->owner == NULL) return v->id;
   const TileOp *loop = v->block->owner;
   if (loop->code != TILE_FOR || v->index == 0) return -1;

@@ -49,7 +49,7 @@ bool strip_is_row(const Strips *s, const TileValue *v) { return v && is_row_type
 
 typedef enum { NARROW, ROW_PURE, ROW_LOAD, ROW_SINK, REFUSED } Kind;
 
-/* What takes part in the op: rows, and other tiles of more than one element. */
+/* Does the op have rows, and other tiles of more than one element, among operands and results? */
 static void note_operands(const Strips *s, const TileOp *op, bool *rows, bool *others) {
   for (uint32_t i = 0; i < op->nargs + op->nresults; i++) {
     const TileValue *v = i < op->nargs ? op->args[i] : op->results[i - op->nargs];
@@ -112,19 +112,9 @@ static Kind kind_of(const Strips *s, const TileOp *op) {
 /* ---- parameters ---- */
 
 /* The parameter that an address comes from; NULL if it can't be told. */
-static TileValue *root_of(TileValue *v) {
-  while (v->def) {
-    switch (v->def->code) {
-      case TILE_PTR_ADD:
-      case TILE_SPLAT:
-      case TILE_EXPAND_DIMS:
-      case TILE_BROADCAST:
-      case TILE_HINT:
-      case TILE_RESHAPE: v = v->def->args[0]; break;
-      default: return NULL;
-    }
-  }
-  return v->block && !v->block->owner ? v : NULL;
+static TileValue *root_of(TileValue *address) {
+  TileValue *v = tile_address_root(address);
+  return v && v->block && !v->block->owner ? v : NULL;
 }
 
 static TileValue *written_pointer(const TileOp *op) {
@@ -399,7 +389,7 @@ static bool stores_what_it_loads(Planner *p, const StripPark *x, const TileValue
   return row && !p->narrow[written->id];
 }
 
-/* What is parked whole is loaded before its first loop alone. */
+/* Rows that are parked whole are loaded before their first loop alone. */
 static void assume_passed(Planner *p) {
   const Strips *s = p->s;
   for (size_t i = 0; i < p->passed.len; i++) {

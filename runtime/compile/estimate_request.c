@@ -12,7 +12,7 @@
 
 enum { LATE_ARGS = 16, LATE_NAME = 64 };
 
-/* What a launch runs other than the kernel's own code: the tile IR that it is compiled from, and
+/* Code that a launch runs other than the kernel's own: the tile IR that it is compiled from, and
  * the request. */
 typedef struct {
   char *text; /* malloc'ed; NULL: it runs the kernel's own */
@@ -52,8 +52,7 @@ static void find_late(Late *late, const Estimating *e, const EstimateInput *in,
   const LaunchDivisor *divisors = launch_divisors(a, u->nest, in, &n);
   bool few = deep && f->programs <= in->peaks->processors && f->waits >= deep;
   if (!divisors && !few) return;
-  Text text = text_new(a);
-  tile_print(&text, u->tile, u->diags);
+  Text text = lower_ordered_text(u);
   size_t size;
   if (owned_copy(&late->text, &size, text.data, text.len)) return;
   nereid_source source = {.text = late->text, .size = size, .path = "late.tile"};

@@ -165,11 +165,7 @@ static void add_alias_check(Maker *m) {
   add_by_programs(m, product_turns(u->tile, names, a));
   v->bounds = ARENA_ARRAY(a, IntExpr, m->nparams);
   for (uint32_t i = 0; i < m->ntaken; i++) v->bounds[m->from[i]].text = bounds[i];
-  Text text = u->ordered;
-  if (!text.len) {
-    text = text_new(a);
-    tile_print(&text, u->tile, m->c->diags);
-  }
+  Text text = lower_ordered_text(u);
   v->ordered = text.data;
   v->ordered_size = text.len;
 }
