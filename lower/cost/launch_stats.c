@@ -14,7 +14,6 @@ enum {
   PIECE = 256,      /* bytes that memory reads as fast as more */
   SOON = 8,         /* programs that follow */
   BLOCKS_MOST = 32, /* programs of a multiprocessor */
-  REGISTERS = 65536,
   SHARED_OWN = 1024 /* bytes that a program takes beside its own */
 };
 static const double CACHE_SHARE = 0.7;     /* of the cache that can be counted on */
@@ -307,7 +306,7 @@ static void sum_memory(Gathering *g) {
 int launch_stats_occupancy(const LaunchStats *f, const DevicePeaks *r) {
   int registers = (f->registers + 7) / 8 * 8, most = BLOCKS_MOST;
   int by_threads = r->threads / (f->warps * SIM_LANES);
-  int by_registers = REGISTERS / (registers * f->warps * SIM_LANES);
+  int by_registers = REGISTER_FILE / (registers * f->warps * SIM_LANES);
   if (by_threads < most) most = by_threads;
   if (by_registers < most) most = by_registers;
   if (r->shared / (f->shared + SHARED_OWN) < most)
@@ -317,7 +316,7 @@ int launch_stats_occupancy(const LaunchStats *f, const DevicePeaks *r) {
 
 /* The registers of a thread, if a processor shall hold that many programs. */
 static int registers_for(int programs, int warps) {
-  return REGISTERS / (programs * warps * SIM_LANES) / 8 * 8;
+  return REGISTER_FILE / (programs * warps * SIM_LANES) / REGISTER_STEP * REGISTER_STEP;
 }
 
 /* The assembler does with a few registers less where a processor then holds a program more. */

@@ -173,7 +173,9 @@ void simulate_op(Simulation *sim, const NestStmt *s) {
 
 /* ---- products ---- */
 
-double sim_synchronous_share(const DevicePeaks *r) { return r->sm == 90 ? SYNCHRONOUS_SHARE : 1; }
+double sim_synchronous_share(const DevicePeaks *r) {
+  return device_has_warpgroups(r) ? SYNCHRONOUS_SHARE : 1;
+}
 
 /* Operations of a clock of all matrix units of a processor. */
 static double rate_of(const Simulation *sim, const Atom *a) {

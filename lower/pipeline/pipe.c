@@ -13,11 +13,12 @@ bool pipe_reduces_in_warps(const NestStmt *st) {
 }
 
 int pipe_programs(const Pipe *p, int registers, int64_t shared) {
-  enum { REGISTERS = 65536, STEP = 8, RESERVED = 1024 };
+  enum { RESERVED = 1024 };
   const Machine *m = p->u->machine;
   int threads = p->n->warps * m->lanes;
   int64_t by_shared = (m->shared + RESERVED) / (shared + RESERVED);
-  int by_registers = REGISTERS / ((registers + STEP - 1) / STEP * STEP * threads);
+  int given = (registers + REGISTER_STEP - 1) / REGISTER_STEP * REGISTER_STEP;
+  int by_registers = REGISTER_FILE / (given * threads);
   return by_shared < by_registers ? (int)by_shared : by_registers;
 }
 

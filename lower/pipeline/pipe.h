@@ -104,7 +104,7 @@ bool pipe_reduces_in_warps(const NestStmt *st);
 void release_find(Pipe *p);
 /* Does a multiprocessor hold as many programs with `shared` bytes as with those `before`? */
 bool release_fits(const Pipe *p, int64_t before, int64_t shared);
-/* What the body has more than a loop with a barrier. */
+/* Statements of the body that a loop with a barrier lacks. */
 void release_body(Pipe *p, const Ahead *a);
 
 /* ---- rotated loops (rotate.c) ---- */

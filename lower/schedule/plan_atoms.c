@@ -5,8 +5,7 @@
 
 /* Registers that the assembler can give a thread of so many warps. */
 static int registers_of_thread(const Machine *m, int warps, int maxnreg) {
-  enum { PROCESSOR = 65536, STEP = 8 };
-  int n = PROCESSOR / (warps * m->lanes) / STEP * STEP;
+  int n = REGISTER_FILE / (warps * m->lanes) / REGISTER_STEP * REGISTER_STEP;
   if (m->regs && m->regs < n) n = m->regs;
   return maxnreg && maxnreg < n ? maxnreg : n;
 }

@@ -4,6 +4,7 @@
 #ifndef NEREID_LOWER_TARGET_DEVICE_PEAKS_H
 #define NEREID_LOWER_TARGET_DEVICE_PEAKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct DevicePeaks {
@@ -19,5 +20,10 @@ typedef struct DevicePeaks {
   int64_t shared;    /* bytes of shared memory of a multiprocessor */
   int threads;       /* that a multiprocessor holds */
 } DevicePeaks;
+
+enum { SM_HOPPER = 90 };
+
+/* Has the GPU products of warpgroups (wgmma)?  Hopper alone has. */
+static inline bool device_has_warpgroups(const DevicePeaks *d) { return d->sm == SM_HOPPER; }
 
 #endif

@@ -36,6 +36,9 @@ enum { CAPABILITIES(X) CAPABILITY_COUNT };
 enum { CAPABILITIES(X) };
 #undef X
 
+/* Registers of a multiprocessor, of all GPUs of the table; threads get them in steps. */
+enum { REGISTER_FILE = 65536, REGISTER_STEP = 8 };
+
 /* Peaks of one device of a target; operations are those of a multiprocessor in a clock: a fused
  * multiply-add is two, sums of 16-bit products are in f32. */
 typedef struct {

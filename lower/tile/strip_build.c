@@ -64,7 +64,7 @@ static TileValue *first_element(Builder *x) {
 
 static TileValue *strip_of(Builder *x, TileValue *v);
 
-/* What is parked has +0 where the mask is false. */
+/* Parked elements are +0 where the mask is false. */
 static bool is_plus_zero(const TileValue *v) {
   const TileOp *op = v->def;
   while (op && (op->code == TILE_SPLAT || op->code == TILE_BROADCAST)) op = op->args[0]->def;

@@ -9,8 +9,7 @@ enum {
   /* Elements of a strip that a thread has: an accumulator and what is loaded for it leave room
    * in 64 registers, with which two programs of 512 threads, or one of 1,024, fit a
    * multiprocessor. */
-  THREAD_ELEMENTS = 16,
-  REGISTER_FILE = 65536 /* of a multiprocessor */
+  THREAD_ELEMENTS = 16
 };
 
 typedef struct {

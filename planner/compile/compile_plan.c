@@ -137,9 +137,8 @@ static void add_outputs(PlanCompiler *c) {
 /* The kernel's text depends on the tile's shape. */
 static void attention_step(PlanCompiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
                            PlanStep *s) {
-  enum { HOPPER = 90 };
   Attention x = attention_of(c->g, g->nodes.data[0]);
-  bool groups = t->gpu && c->g->gpu->sm == HOPPER;
+  bool groups = t->gpu && device_has_warpgroups(c->g->gpu);
   AttentionShape shape = attention_shape(&x, t->gpu ? c->g->gpu->processors : 0, groups);
   if (x.kind == ATTENTION_FORWARD) kernel_attention(text, k, &shape);
   else kernel_attention_gradient(text, k, &shape);

@@ -3,7 +3,7 @@
 #include "lower/target/device_peaks.h"
 #include "planner/fuse/fuse.h"
 
-enum { HOPPER = 90, HALF_BITS = 16, WARPGROUP_ROWS = 64 };
+enum { HALF_BITS = 16, WARPGROUP_ROWS = 64 };
 
 static bool slides_by_ones(const Window *w) {
   for (uint32_t i = 0; i < w->n; i++)
@@ -21,7 +21,7 @@ static bool has_known_sizes(const ValueType *t) {
 bool convolution_reads_images(const Fusion *f, const Group *g) {
   Graph *graph = f->graph;
   const Node *n = g->nodes.data[0];
-  if (graph->host || !graph->gpu || graph->gpu->sm != HOPPER) return false;
+  if (graph->host || !graph->gpu || !device_has_warpgroups(graph->gpu)) return false;
   if (prim_kind(n->op) != PRIM_CONVOLUTION || !window_block(n)) return false;
   Window w = window_of(graph, n);
   int64_t rows = dim_likely(graph->dims, g->extent[1]);

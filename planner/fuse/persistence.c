@@ -42,10 +42,10 @@ static bool reads_as_much(const Fusion *f, const Group *g) {
 }
 
 bool product_persists(const Fusion *f, const Group *g) {
-  enum { HOPPER = 90 };
   const Graph *graph = f->graph;
   const Node *n = g->nodes.data[0];
-  if (graph->host || graph->gpu->sm != HOPPER || prim_kind(n->op) != PRIM_MATMUL) return false;
+  if (graph->host || !device_has_warpgroups(graph->gpu)) return false;
+  if (prim_kind(n->op) != PRIM_MATMUL) return false;
   if (prim_groups(n) != GROUPS_NONE || prim_unpacks(n) || prim_scales_blocks(n)) return false;
   if (!dim_is(g->extent[0], 1) || !has_copied_rows(g)) return false;
   if (g->extent[3]->value < PERSISTENT_SUM) return false;

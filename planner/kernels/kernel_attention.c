@@ -670,8 +670,8 @@ static const char *attention_shift(const AttentionWriter *w) {
                                         : "higher";
 }
 
-/* What shares are relative to: on a GPU it grows by factors of 2^8 and more, so that warps scale
- * few sums (decision 466). */
+/* The maximum that shares are relative to: on a GPU it grows by factors of 2^8 and more, so that
+ * warps scale few sums (decision 466). */
 static const char *higher_text(const AttentionWriter *w) {
   bool exact = w->k->graph->host || attention_part(w->k, OP_nereid_attention_most_default);
   if (exact) return "tl.maximum(most, highest)";

@@ -277,7 +277,7 @@ static const char *indented(Conv *c, const char *lines) {
   return t.data ? t.data : "";
 }
 
-/* What the loop of a kernel reads, and how often it goes around. */
+/* The reads of a kernel's loop, and the number of its iterations. */
 typedef struct {
   const char *steps, *left, *right, *left_condition, *right_condition, *precision;
 } Loop;

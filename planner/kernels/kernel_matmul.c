@@ -171,7 +171,7 @@ typedef struct {
   Dim group;                    /* of the matrices, or of the result, as a subscript */
 } Tiling;
 
-/* What is summed up, as steps go along it: of bytes on a CPU words of four. */
+/* The elements of the sum, in steps' units: of bytes on a CPU words of four. */
 static Dim steps_extent(const Kernel *k) {
   Dim all = k->group->extent[3];
   if (!strided_sums_words(k->graph, k->group->nodes.data[0])) return all;

@@ -465,10 +465,10 @@ static Dim product_blocks(const Tiles *t, const Group *g, int axis, int64_t bloc
 
 /* Rows of a tile: no more than there are, but as many as a warpgroup multiplies of 8-bit floats. */
 static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
-  enum { WARPGROUP_ROWS = 64, HOPPER = 90 };
+  enum { WARPGROUP_ROWS = 64 };
   if (!t->gpu) return most;
   bool group = dtype_bits(g->nodes.data[0]->args[0].node->type.dtype) == 8 &&
-               t->graph->gpu->sm == HOPPER && most >= WARPGROUP_ROWS;
+               device_has_warpgroups(t->graph->gpu) && most >= WARPGROUP_ROWS;
   int64_t rows = fitting(g->extent[1], most);
   return group && rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows;
 }

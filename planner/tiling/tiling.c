@@ -241,7 +241,7 @@ static double programs_wanted(const Product *p) {
   return p->gpu->processors * (is_packed_row(p) ? 2.0 : 1.0);
 }
 
-/* What a tile's warps wait, in us, if each has its own part of a step. */
+/* The wait of a tile's warps, in us, if each has its own part of a step. */
 static double packed_waits(double k, const Tile *t, bool wide) {
   double weights = (double)t->bn * t->bk / t->warps;
   return 0.5e-3 * ceil_div(k, t->bk) * (PACKED_STEP + weights * PACKED_OF_WEIGHT[wide]);
