@@ -380,7 +380,7 @@ static double product_us(int m, int n, int k, const Tile *t) {
   return product_found(m, n, k, t).estimate.us;
 }
 
-/* What a launch runs that is not the kernel's first code. */
+/* Code that a launch runs, other than the kernel's first. */
 static void test_late_code(void) {
   static const Tile tile = {64, 128, 64, 4, 3};
   Found few = product_found(1024, 1024, 4096, &tile);
