@@ -201,7 +201,7 @@ def check_results():
     for what, mask, score, rows, heads in (("causal", causal, alibi, 90, 4),
                                            ("rows that see nothing", late_rows, soft_cap, 90, 2),
                                            ("no function", window, None, 90, 4),
-                                           ("one row", causal, alibi, 1, 1)):
+                                           ("one row", everything, alibi, 1, 1)):
         torch.manual_seed(0)
         inputs = [torch.randn(2, n, r, 32, device=DEVICE)
                   for n, r in ((4, rows), (heads, 90), (heads, 90))]
