@@ -369,6 +369,11 @@ void infer_counted(Infer *in) {
   infer_set_axis(in, x, 0, infer_size(in, "size"));
 }
 
+/* As many as data says; of no elements none. */
+static Dim counted_of(Infer *in, Dim most) {
+  return dim_is(most, 0) ? most : infer_unknown(in);
+}
+
 void infer_masked_select(Infer *in) {
   Operand x[] = {infer_operand(in, "self"), infer_operand(in, "mask")};
   Dim shape[GRAPH_RANK_MAX];
@@ -394,7 +399,7 @@ void infer_bincount(Infer *in) {
 /* Results that were not requested have no elements. */
 void infer_unique(Infer *in) {
   const ValueType *x = infer_self(in);
-  Dim n = infer_unknown(in), none = infer_const(in, 0);
+  Dim n = counted_of(in, value_numel(in->g, x)), none = infer_const(in, 0);
   bool inverse = infer_bool(in, "return_inverse"), counts = infer_bool(in, "return_counts");
   ValueType items[] = {
       infer_type(in, x->dtype, 1, &n),
@@ -404,6 +409,7 @@ void infer_unique(Infer *in) {
 }
 
 void infer_nonzero(Infer *in) {
-  Dim shape[] = {infer_unknown(in), infer_const(in, infer_self(in)->rank)};
+  const ValueType *x = infer_self(in);
+  Dim shape[] = {counted_of(in, value_numel(in->g, x)), infer_const(in, x->rank)};
   infer_set(in, DT_I64, 2, shape);
 }

@@ -319,7 +319,8 @@ static int64_t most_turns(OnnxCall *c) {
   c->demanding = true;
   const OnnxKnown *k = onnx_known(c, 0);
   c->demanding = false;
-  if (!k) return -1;
+  bool is_open = k && k->n == 1 && !dtype_is_float(k->dtype) && !dim_is_int(k->at[0].dim);
+  if (!k || (is_open && c->r->given.fixes_sizes)) return -1; /* only data's sizes are open then */
   int64_t most = onnx_need_int(c, 0);
   return most < 0 ? 0 : most;
 }

@@ -44,7 +44,8 @@ static Node *true_indices(Build *b, Node *mask, Dim size) {
 Node *decompose_nonzero(Build *b) {
   Node *x = build_self(b);
   const ValueType *t = &b->in.n->type;
-  if (!rank_of(x) || scatter_empty(b, x)) return NULL;
+  if (!rank_of(x)) return NULL;
+  if (scatter_empty(b, x)) return build_full(b, 2, t->shape, build_int(b, 0), DT_I64);
   Node *index = true_indices(b, nonzero_mask(b, build_flat(b, x)), t->shape[0]);
   index = build_to(b, index, DT_I64);
   Node *columns[GRAPH_RANK_MAX];
@@ -59,9 +60,22 @@ Node *decompose_nonzero(Build *b) {
 
 /* ---- each element once ---- */
 
+/* The same of any number of elements, maybe none. */
+static Node *run_begins_of_any(Build *b, Node *sorted) {
+  Node *at = build_arange(b, sorted->type.shape[0]);
+  Node *last = build_with(b, OP_aten_sub_Tensor, at, build_int(b, 1));
+  last = build_with(b, OP_aten_clamp_min_default, last, build_int(b, 0));
+  last = build(b, OP_aten_index_select_default,
+               ARGS(arg_node(sorted), build_int(b, 0), arg_node(last)));
+  Node *is_first = build_with(b, OP_aten_eq_Scalar, at, build_int(b, 0));
+  return build_op2(b, OP_aten_logical_or_default, is_first,
+                   build_op2(b, OP_aten_ne_Tensor, sorted, last));
+}
+
 /* True where an element is another than the one before it. */
 static Node *run_begins(Build *b, Node *sorted) {
   Dim n = sorted->type.shape[0], zero = build_const(b, 0), one = build_const(b, 1);
+  if (!dim_range(build_dims(b), n).lo) return run_begins_of_any(b, sorted);
   Node *next = build_slice(b, sorted, 0, one, n, 1);
   Node *last = build_slice(b, sorted, 0, zero, dim_sub(b->in.g->dims, n, one), 1);
   Node *parts[] = {build_full(b, 1, &one, build_int(b, 1), DT_I1),
@@ -80,7 +94,6 @@ static Node *scatter_reduce(Build *b, Node *indices, Node *src, const char *redu
 Node *decompose_unique(Build *b) {
   Node *x = build_flat(b, build_self(b));
   const ValueType *t = b->in.n->type.items;
-  if (!dim_range(b->in.g->dims, x->type.shape[0]).lo) return NULL;
   Node *list = build_op1(b, OP_aten_sort_default, x), *sorted = build_item(b, list, 0);
   Node *order = build_item(b, list, 1), *first = run_begins(b, sorted);
   Node *group = build_mask_number(b, first), *index = true_indices(b, first, t[0].shape[0]);

@@ -59,6 +59,7 @@ void onnx_op_topk(OnnxCall *c) {
 static Node *shift_axis(Build *b, Node *x, uint32_t axis, int64_t neutral) {
   Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), zero = build_const(b, 0);
   memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
+  if (!infer_at_least(&b->in, shape[axis], one)) return x;
   Dim rest = dim_sub(b->in.g->dims, shape[axis], one);
   shape[axis] = one;
   Node *first = build_full(b, rank_of(x), shape, build_int(b, neutral), x->type.dtype);

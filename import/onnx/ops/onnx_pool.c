@@ -23,6 +23,33 @@ static Arg least_of(OnnxCall *c, DType t) {
   return build_int(&c->b, dtype_is_signed(t) ? -(INT64_C(1) << (bits - 1)) : 0);
 }
 
+/* A window that the padded axis is too short for is whole where it begins by less than a stride
+ * too late, as ONNX Runtime has it; by two strides there is none.  A bit for each axis where the
+ * result has no elements. */
+static uint32_t fit_windows(OnnxCall *c, const Node *x, OnnxWindow *w) {
+  bool ceils = onnx_flag(c, "ceil_mode", false);
+  uint32_t none = 0;
+  for (uint32_t i = 0; i < w->n; i++) {
+    int64_t span = (w->kernel[i] - 1) * w->dilation[i] + 1, least = span - w->before[i];
+    Dim size = x->type.shape[i + 2];
+    least -= w->after[i] + w->extra[i];
+    if (infer_at_least(&c->b.in, size, build_const(&c->b, least))) continue;
+    int64_t lacking = least - size->value;
+    if (size->value < 1 || lacking >= 2 * w->stride[i]) continue; /* inference reports it */
+    if (lacking >= w->stride[i]) none |= 1u << (i + 2);
+    if (ceils) w->extra[i] += lacking;
+    else w->after[i] += lacking;
+  }
+  return none;
+}
+
+static Node *without(Build *b, Node *x, uint32_t axes) {
+  Dim zero = build_const(b, 0);
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (axes >> i & 1) x = build_slice(b, x, i, zero, zero, 1);
+  return x;
+}
+
 static void pool_args(OnnxCall *c, const OnnxWindow *w, Node *x, Arg *out) {
   out[0] = arg_node(x);
   out[1] = onnx_window_arg(c, w, w->kernel);
@@ -63,13 +90,14 @@ static void pool_with_indices(OnnxCall *c, const OnnxWindow *w, Node *x) {
 }
 
 static Node *pool_largest(OnnxCall *c, OnnxWindow w, Node *x) {
+  uint32_t none = fit_windows(c, x, &w);
   if (!aten_pads(&w)) {
     x = onnx_window_pad(c, &w, x, least_of(c, x->type.dtype), true);
     memset(w.before, 0, sizeof w.before);
   }
   Arg args[5];
   pool_args(c, &w, x, args);
-  return build(&c->b, max_targets[w.n - 1], 5, args);
+  return without(&c->b, build(&c->b, max_targets[w.n - 1], 5, args), none);
 }
 
 Node *onnx_max_pool(OnnxCall *c, Node *x) { return pool_largest(c, onnx_window(c, x, NULL), x); }
@@ -167,8 +195,10 @@ static bool is_dilated(const OnnxWindow *w) {
 Node *onnx_average_pool(OnnxCall *c, Node *x) {
   OnnxWindow w = onnx_window(c, x, NULL);
   bool all = onnx_flag(c, "count_include_pad", false);
-  return aten_pads(&w) && !is_dilated(&w) ? pool_average(c, &w, x, all)
-                                          : average_of_rest(c, &w, x, all);
+  uint32_t none = fit_windows(c, x, &w);
+  Node *y = aten_pads(&w) && !is_dilated(&w) ? pool_average(c, &w, x, all)
+                                             : average_of_rest(c, &w, x, all);
+  return without(&c->b, y, none);
 }
 
 void onnx_op_average_pool(OnnxCall *c) { onnx_set(c, 0, onnx_average_pool(c, onnx_in(c, 0))); }

@@ -131,11 +131,30 @@ void onnx_op_reduce_prod(OnnxCall *c) {
 /* ---- indices of extremes ---- */
 
 /* The first of equal elements counts, or the last: the first of the reversed axis. */
+/* Along an axis without elements there are places only of no rows; NULL: there are elements. */
+static Node *no_places(Build *b, Node *x, uint32_t axis, bool keep) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = 0;
+  bool empty = false;
+  if (!dim_is(x->type.shape[axis], 0)) return NULL;
+  for (uint32_t i = 0; i < rank_of(x); i++) {
+    if (i == axis && !keep) continue;
+    shape[rank] = i == axis ? build_const(b, 1) : x->type.shape[i];
+    empty |= dim_is(shape[rank++], 0);
+  }
+  return empty ? build_full(b, rank, shape, build_int(b, 0), DT_I64) : NULL;
+}
+
 void onnx_op_arg(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
   uint32_t axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
   bool last = onnx_flag(c, "select_last_index", false), keep = onnx_flag(c, "keepdims", true);
+  Node *none = no_places(b, x, axis, keep);
+  if (none) {
+    onnx_set(c, 0, none);
+    return;
+  }
   if (last) x = build_with(b, OP_aten_flip_default, x, arg_axes(b->in.g, 1u << axis));
   Arg args[] = {arg_node(x), build_int(b, axis), arg_bool(keep)};
   Node *y = build(b, c->op->aten, 3, args);

@@ -163,6 +163,8 @@ static Node *resize_smooth(OnnxCall *c, const Resizing *r, const Axis *a, Node *
 static Node *resize_along(OnnxCall *c, const Resizing *r, const Axis *a, Node *x, uint32_t axis) {
   bool crops = !strcmp(r->coordinates, "tf_crop_and_resize");
   if (a->from == a->to && a->scale == 1 && !crops) return x;
+  Dim zero = build_const(&c->b, 0);
+  if (a->to < 1) return build_slice(&c->b, x, axis, zero, zero, 1);
   if (a->from < 1) onnx_fail(c, E_GRAPH_NOTHING, axis, infer_type_text(&c->b.in, &x->type));
   if (a->to > ONNX_KNOWN_MAX) onnx_lack(c, "an axis of more than %d elements", ONNX_KNOWN_MAX);
   x = r->mode == NEAREST ? resize_nearest(c, r, a, x, axis) : resize_smooth(c, r, a, x, axis);

@@ -166,6 +166,15 @@ void onnx_op_reverse_sequence(OnnxCall *c) {
 /* ---- what is kept: a mask that is known decides the shape ---- */
 
 /* Without an axis, of the tensor as a vector. */
+/* How many flags of a mask count: an axis may be shorter than it. */
+static uint32_t flags_within(OnnxCall *c, const OnnxKnown *mask, Dim size) {
+  uint32_t end = mask->n;
+  while (end && !mask->at[end - 1].dim->value) end--;
+  if (dim_is_int(size)) return size->value < end ? (uint32_t)size->value : end;
+  infer_at_least(&c->b.in, size, build_const(&c->b, end));
+  return end;
+}
+
 void onnx_op_compress(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
@@ -179,9 +188,10 @@ void onnx_op_compress(OnnxCall *c) {
     x = build_view(b, x, 1, &n);
   }
   int64_t n = 0;
-  for (uint32_t i = 0; i < mask->n; i++) n += mask->at[i].dim->value != 0;
+  uint32_t end = flags_within(c, mask, x->type.shape[axis]);
+  for (uint32_t i = 0; i < end; i++) n += mask->at[i].dim->value != 0;
   OnnxKnown *kept = onnx_known_new(c, DT_I64, 1, &n);
-  for (uint32_t i = 0, to = 0; i < mask->n; i++)
+  for (uint32_t i = 0, to = 0; i < end; i++)
     if (mask->at[i].dim->value) kept->at[to++].dim = build_const(b, i);
   Arg args[] = {arg_node(x), build_int(b, axis), arg_node(onnx_constant(c, kept))};
   onnx_set(c, 0, build(b, OP_aten_index_select_default, 3, args));

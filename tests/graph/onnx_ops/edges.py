@@ -1,0 +1,40 @@
+"""Operators on axes that are empty, or shorter than what is read of them; the values are ONNX
+Runtime's."""
+import numpy as np
+
+F = np.float32
+VALUES = "edges.txt"
+LINE = np.array([[[3, -1, 2]]], F)
+EMPTY = np.zeros((0, 3), F)
+SQUARE = np.arange(1, 10, dtype=F).reshape(3, 3)
+
+
+def pools(op, **more):
+    """Windows that lack less than a stride, or less than two, of the axis."""
+    return [(op, 18, [LINE], dict(kernel_shape=[k], strides=[s], **more), 1)
+            for k, s in [(4, 2), (4, 3), (5, 3), (6, 3), (5, 2)]]
+
+
+CALLS = [
+    *pools("MaxPool"), *pools("MaxPool", ceil_mode=1), *pools("AveragePool"),
+    *pools("AveragePool", count_include_pad=1), *pools("AveragePool", pads=[1, 0]),
+    ("AveragePool", 18, [LINE], dict(kernel_shape=[5], strides=[2], pads=[1, 0],
+                                     count_include_pad=1), 1),
+    ("MaxPool", 18, [SQUARE[None, None]], dict(kernel_shape=[4, 2], strides=[2, 1]), 1),
+    *[(op, 18, [EMPTY], dict(axis=0, keepdims=1, select_last_index=last), 1)
+      for op in ("ArgMax", "ArgMin") for last in (0, 1)
+      for EMPTY in [np.zeros((0, 0), F), np.zeros((0, 2, 0), F)]],
+    *[("CumSum", 18, [EMPTY, np.array(0)], dict(exclusive=1, reverse=back), 1) for back in (0, 1)],
+    ("CumSum", 18, [EMPTY, np.array(1)], dict(exclusive=1), 1),
+    ("Resize", 18, [np.ones((1, 1, 1, 4), F), None, np.array([1, 1, 0.5, 2], F)],
+     dict(mode="nearest"), 1),
+    ("Resize", 18, [np.ones((1, 1, 1, 4), F), None, np.array([1, 1, 0.5, 2], F)],
+     dict(mode="linear"), 1),
+    ("Compress", 18, [SQUARE[:2], np.array([0, 1, 1, 1], bool)], dict(axis=0), 1),
+    ("Compress", 18, [SQUARE, np.array([0, 1, 1, 1, 0, 1], bool)], dict(axis=1), 1),
+    ("Compress", 18, [SQUARE[0], np.array([1, 0, 0, 1], bool)], {}, 1),
+    ("NonZero", 18, [EMPTY], {}, 1),
+    ("NonZero", 18, [np.zeros((2, 0, 3), bool)], {}, 1),
+    ("Unique", 18, [np.zeros(0, F)], {}, 4),
+]
+CASES = []  # the calls with their values, when they are run
