@@ -239,11 +239,8 @@ static bool cast_element(OnnxCall *c, DType from, DType to, OnnxElement x, OnnxE
   return true;
 }
 
-bool onnx_fold_cast(OnnxCall *c) {
-  uint8_t bits;
+static bool fold_cast_to(OnnxCall *c, DType to) {
   const OnnxKnown *x = onnx_known(c, 0);
-  DType to = onnx_narrow_attr(c, "to", DT_NONE, &bits);
-  if (bits) return false;
   OnnxKnown *out = x && to ? onnx_known_new(c, to, x->rank, x->shape) : NULL;
   if (!out) return false;
   onnx_ignore(c, "saturate");
@@ -252,6 +249,16 @@ bool onnx_fold_cast(OnnxCall *c) {
   onnx_set_known(c, 0, out);
   onnx_set_bits(c, 0, 0);
   return true;
+}
+
+bool onnx_fold_cast(OnnxCall *c) {
+  uint8_t bits;
+  DType to = onnx_narrow_attr(c, "to", DT_NONE, &bits);
+  return !bits && fold_cast_to(c, to);
+}
+
+bool onnx_fold_cast_like(OnnxCall *c) {
+  return onnx_has(c, 1) && !c->in[1]->bits && fold_cast_to(c, onnx_type(c, 1)->dtype);
 }
 
 bool onnx_fold_identity(OnnxCall *c) {

@@ -21,8 +21,8 @@ static Split split_at(const OnnxKnown *x, uint32_t axis) {
 }
 
 /* The elements at `indices` along an axis, whose position in the result `shape` has. */
-static bool set_picked(OnnxCall *c, const OnnxKnown *x, uint32_t axis, const int64_t *indices,
-                       uint32_t n, uint32_t rank, const int64_t *shape) {
+static bool set_picked(OnnxCall *c, uint32_t result, const OnnxKnown *x, uint32_t axis,
+                       const int64_t *indices, uint32_t n, uint32_t rank, const int64_t *shape) {
   OnnxKnown *out = onnx_known_new(c, x->dtype, rank, shape);
   Split s = split_at(x, axis);
   if (!out) return false;
@@ -31,7 +31,7 @@ static bool set_picked(OnnxCall *c, const OnnxKnown *x, uint32_t axis, const int
     for (uint32_t i = 0; i < n; i++)
       for (uint32_t k = 0; k < s.inner; k++)
         *to++ = x->at[(o * s.size + (uint32_t)indices[i]) * s.inner + k];
-  onnx_set_known(c, 0, out);
+  onnx_set_known(c, result, out);
   return true;
 }
 
@@ -50,7 +50,7 @@ bool onnx_fold_gather(OnnxCall *c) {
   for (uint32_t i = 0; i < axis; i++) shape[rank++] = x->shape[i];
   for (uint32_t i = 0; i < index->rank; i++) shape[rank++] = index->shape[i];
   for (uint32_t i = axis + 1; i < x->rank; i++) shape[rank++] = x->shape[i];
-  return set_picked(c, x, axis, indices, index->n, rank, shape);
+  return set_picked(c, 0, x, axis, indices, index->n, rank, shape);
 }
 
 /* The indices of start, start + step, ... before end, which count as in Python. */
@@ -108,7 +108,42 @@ bool onnx_fold_slice(OnnxCall *c) {
   uint32_t n = slice_indices(size, s.start, s.end, s.step, indices);
   memcpy(shape, x->shape, x->rank * sizeof *shape);
   shape[s.axis] = n;
-  return set_picked(c, x, s.axis, indices, n, x->rank, shape);
+  return set_picked(c, 0, x, s.axis, indices, n, x->rank, shape);
+}
+
+/* How many elements of an axis each result takes; false: that is not known, or wrong. */
+static bool read_parts(OnnxCall *c, int64_t size, int64_t *parts) {
+  uint32_t n = c->nout;
+  const int64_t *list = c->opset < 13 ? onnx_ints(c, "split", &n) : NULL;
+  const OnnxKnown *k = c->opset >= 13 && onnx_has(c, 1) ? onnx_known(c, 1) : NULL;
+  int64_t sum = 0, even = n ? (size + n - 1) / n : 0;
+  if (c->opset >= 13 && onnx_has(c, 1) && !k) return false;
+  if (k) n = k->n;
+  if (!n || n != c->nout || (k && dtype_is_float(k->dtype))) return false;
+  for (uint32_t i = 0; i < n; i++) {
+    if (k && !dim_is_int(k->at[i].dim)) return false;
+    parts[i] = list ? list[i] : k ? k->at[i].dim->value : even < size - sum ? even : size - sum;
+    if (parts[i] < 0 || parts[i] > size - sum) return false;
+    sum += parts[i];
+  }
+  return sum == size;
+}
+
+bool onnx_fold_split(OnnxCall *c) {
+  const OnnxKnown *x = onnx_known(c, 0);
+  int64_t shape[GRAPH_RANK_MAX], *parts = indices_new(c, c->nout), first = 0;
+  if (!x || !x->rank) return false;
+  uint32_t axis = onnx_axis_attr(c, "axis", 0, x->rank);
+  if (!read_parts(c, x->shape[axis], parts)) return false;
+  onnx_ignore(c, "num_outputs");
+  memcpy(shape, x->shape, x->rank * sizeof *shape);
+  for (uint32_t i = 0; i < c->nout; first += parts[i++]) {
+    int64_t *indices = indices_new(c, (uint32_t)parts[i]);
+    for (int64_t k = 0; k < parts[i]; k++) indices[k] = first + k;
+    shape[axis] = parts[i];
+    if (!set_picked(c, i, x, axis, indices, (uint32_t)parts[i], x->rank, shape)) return false;
+  }
+  return true;
 }
 
 /* The axes of the operand in the result's order. */

@@ -341,7 +341,10 @@ const OnnxKnown *onnx_value_known(Onnx *r, OnnxValue *v, bool demand) {
     v->known = given_value(r, v);
   } else if (demand && v->maker && !v->evaluated) {
     v->evaluated = true;
+    const OnnxCall *c = v->maker;
     evaluate_call(r, v->maker);
+    bool is_alias = v->number < c->nout && c->out[v->number] && c->out[v->number] != v;
+    if (is_alias && !v->known) v->known = c->out[v->number]->known;
   }
   return v->known;
 }

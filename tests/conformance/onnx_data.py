@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """ONNX's own test data: each case gives what ONNX expects, on the CPU, or where --device says.
 
-    onnx_data.py [-v] [--update] [--device D] [NAME...]
+    onnx_data.py [-v] [--update] [--device D] [--package] [NAME...]
 
-NAMEs select cases whose FOLDER/NAME contains one.
+NAMEs select cases whose FOLDER/NAME contains one.  --package takes the cases of operators that the
+installed package onnx has, of the newest opset.
 
 The data is Debian's libonnx-testdata.  A case is a model, inputs, and expected outputs as
 TensorProtos, sequences of them, or optional ones.  Models of the same operator sets run as one
@@ -28,12 +29,13 @@ DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
 FOLDERS = ["node", "simple", "pytorch-converted", "pytorch-operator"]
 FAILURES = ROOT / "tests/conformance/onnx_data/failures.txt"
 RTOL, ATOL = 1e-3, 1e-7
+WIDER = {"attention.*bf16": (1e-2, 1e-3), "attention.*fp16": (2e-3, 1e-3),  # a rounding of theirs
+         "dft_inverse": (1e-3, 1e-5)}  # zeros
 TIMEOUT = 300  # seconds
 GROUP = 16  # cases of a model
 
 # What is not tested: pieces of cases' names, and why.
 SKIPPED = [
-    (r"STRING|strnorm", "strings"),
     (r"node/test_(adagrad|adam|momentum|nesterov)|gradient_of", "preview training"),
     (r"test_bernoulli|test_training_dropout(_default)?(_mask)?$", "random draws"),
 ]
@@ -143,14 +145,15 @@ def groups_of(cases, alone):
 
 # ---- running ----
 
-def same(actual, expected):
+def same(actual, expected, case):
     if actual.shape != expected.shape:
         return f"shape {actual.shape}, expected {expected.shape}"
     if actual.dtype != expected.dtype:
         return f"dtype {actual.dtype}, expected {expected.dtype}"
     if expected.dtype.kind == "f":
         a, e = actual.astype("f8"), expected.astype("f8")
-        if not np.allclose(a, e, rtol=RTOL, atol=ATOL, equal_nan=True):
+        rtol, atol = next((t for p, t in WIDER.items() if re.search(p, case.name)), (RTOL, ATOL))
+        if not np.allclose(a, e, rtol=rtol, atol=atol, equal_nan=True):
             finite = np.isfinite(a) & np.isfinite(e)
             return f"the largest difference is {np.max(np.abs(a - e), where=finite, initial=0):.3g}"
     elif not np.array_equal(actual, expected):
@@ -183,7 +186,7 @@ def compare(out, first, case, data):
         path = out / f"output_{first + i}.npy"
         if expected is None and path.exists():
             raise Failure(f"output {i} should be absent")
-        difference = same(np.load(path), expected) if expected is not None else ""
+        difference = same(np.load(path), expected, case) if expected is not None else ""
         if difference:
             raise Failure(f"output {i}: {difference}")
 def check_alone(case, device):
@@ -225,7 +228,24 @@ def check(cases, device):
     return wrong
 
 
-def skip_reason(name):
+def dtypes_of(case):
+    """Of inputs and outputs, also those in sequences and optional ones."""
+    model = (case / "model.onnx").read_bytes()
+    kinds = find(model, 7, 11, 2) + find(model, 7, 12, 2)
+    while kinds:
+        for number, inner in fields(kinds.pop()):
+            if number == 1:
+                yield from (v for n, v in fields(inner) if n == 1)
+            elif number in (4, 9):
+                kinds += find(inner, 1)
+
+
+def skip_reason(name, case):
+    dtypes = {*dtypes_of(case)}
+    if 8 in dtypes:
+        return "strings"
+    if not dtypes <= {*DTYPES}:
+        return "dtypes that NumPy's files lack"
     return next((why for pattern, why in SKIPPED if re.search(pattern, name)), None)
 
 
@@ -246,22 +266,55 @@ def table(rows):
         print(f"{folder:20}{counts['passed']:8}{counts['failed']:8}{counts['skipped']:8}")
 
 
+def write_package_cases(folder):
+    """The cases of operators of the installed package, as Debian's data has them."""
+    import onnx.backend.test.case.node as cases
+    from onnx import TensorProto, numpy_helper
+
+    def proto(x, kind):
+        if isinstance(x, TensorProto):
+            return x
+        if kind.HasField("sequence_type"):
+            return numpy_helper.from_list(x)
+        return (numpy_helper.from_optional(x) if kind.HasField("optional_type") else
+                numpy_helper.from_array(np.asarray(x)))
+
+    for case in cases.collect_testcases(None):
+        for i, data in enumerate(case.data_sets):
+            path = folder / case.name / f"test_data_set_{i}"
+            path.mkdir(parents=True)
+            (path.parent / "model.onnx").write_bytes(case.model.SerializeToString())
+            infos = case.model.graph.input, case.model.graph.output
+            for what, items, info in zip(("input", "output"), data, infos):
+                for k, (x, v) in enumerate(zip(items, info)):
+                    (path / f"{what}_{k}.pb").write_bytes(proto(x, v.type).SerializeToString())
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-v", action="store_true", help="all failures, also expected ones")
     parser.add_argument("--update", action="store_true", help="takes cases that work off the list")
     parser.add_argument("--data", type=pathlib.Path, default=DATA)
+    parser.add_argument("--package", action="store_true")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    if not args.data.is_dir():
+    if not args.package and not args.data.is_dir():
         print(f"1 skipped: no {args.data}\n0 passed, 0 failed")
         return 0
+    with tempfile.TemporaryDirectory() as folder:
+        if args.package:
+            args.data = pathlib.Path(folder)
+            write_package_cases(args.data / "node")
+        return run(args)
+
+
+def run(args):
     cases = [case for folder in FOLDERS for case in sorted((args.data / folder).glob("test_*"))]
     named = {f"{case.parent.name}/{case.name}": case for case in cases}
     chosen = {n: c for n, c in named.items() if not args.names or any(a in n for a in args.names)}
-    reasons = {name: skip_reason(name) for name in chosen}
+    reasons = {name: skip_reason(name, case) for name, case in chosen.items()}
     tasks = [name for name in chosen if not reasons[name]]
     with tempfile.TemporaryDirectory() as folder:
         quick_compiler(folder, "-O0")
@@ -273,10 +326,10 @@ def main():
                        for case, text in zip(cases, texts)}
     if args.update:
         take_off({name for name in results if not results[name]})
-    return report(chosen, reasons, results, args.v)
+    return report(chosen, reasons, results, args)
 
 
-def report(chosen, reasons, results, verbose):
+def report(chosen, reasons, results, args):
     expected = expected_failures()
     rows = collections.defaultdict(collections.Counter)
     wrong = 0
@@ -284,10 +337,10 @@ def report(chosen, reasons, results, verbose):
         status = "skipped" if reasons[name] else "failed" if results[name] else "passed"
         rows[name.split("/")[0]][status] += 1
         text = results.get(name, "")
-        if status == "passed" and name in expected:
+        if status == "passed" and name in expected and args.data == DATA:
             print(f"FAIL {name} passes: take it off {FAILURES.name}")
             wrong += 1
-        elif status == "failed" and (verbose or name not in expected):
+        elif status == "failed" and (args.v or name not in expected):
             print(f"FAIL {name}: {text}")
         wrong += status == "failed" and name not in expected
     table(rows)

@@ -196,6 +196,7 @@ void onnx_op_multi_head_attention(OnnxCall *c) {
 
 typedef struct {
   Node *past;   /* how many tokens of each batch were there, [batch], i64 */
+  Node *last;   /* the last token of each batch that is no padding, [batch], i64 */
   Dim length;   /* of new tokens */
   Dim capacity; /* of the caches that are results */
 } Cache;
@@ -274,13 +275,17 @@ static Node *updated_cache(OnnxCall *c, uint32_t input, uint32_t result, Node *x
   return y;
 }
 
-/* A query sees keys up to its own, and the last ones of these where there is a window. */
+/* A query sees keys up to its own that are no padding, and the last ones of those up to its own
+ * where there is a window. */
 static Node *seen_keys(OnnxCall *c, const Cache *k) {
   Build *b = &c->b;
   int64_t window = onnx_int(c, "local_window_size", -1);
+  Dim one = build_const(b, 1);
   Node *at = build_unsqueeze(b, build_unsqueeze(b, token_positions(c, k), 1), 3);
   Node *behind = build_sub(b, build_arange(b, k->capacity), at);
   Node *keep = build_with(b, OP_aten_le_Scalar, behind, build_int(b, 0));
+  Node *last = build_view(b, k->last, 4, (Dim[]){k->last->type.shape[0], one, one, one});
+  keep = build_and(b, keep, build_op2(b, OP_aten_le_Tensor, build_arange(b, k->capacity), last));
   if (window < 1) return keep;
   return build_and(b, keep, build_with(b, OP_aten_gt_Scalar, behind, build_int(b, -window)));
 }
@@ -291,7 +296,7 @@ static Cache cache_of(OnnxCall *c, const OnnxHeads *h) {
   Dim total = onnx_need_dim(c, 6);
   Cache k = {.length = h->query->type.shape[2], .capacity = total};
   Node *lengths = build_to(b, onnx_in(c, 5), DT_I64);
-  lengths = build_flat(b, lengths);
+  k.last = lengths = build_flat(b, lengths);
   if (onnx_has(c, 3)) k.capacity = dim_max(d, onnx_in(c, 3)->type.shape[2], total);
   Dim before = dim_sub(d, build_const(b, 1), k.length);
   Node *past = build_with(b, OP_aten_add_Tensor, lengths, arg_dim(before));

@@ -33,9 +33,11 @@ static Node *linear(OnnxCall *c, uint32_t columns) {
                ARGS(arg_node(x), arg_node(weight), bias ? arg_node(bias) : arg_none()));
 }
 
-static Node *transformed(OnnxCall *c, Node *s) {
+Node *onnx_transformed(OnnxCall *c, Node *s) {
   Build *b = &c->b;
   Name how = onnx_string(c, "post_transform", "NONE");
+  bool known = !strcmp(how, "LOGISTIC") || !strncmp(how, "SOFTMAX", 7);
+  if (known && dim_is(s->type.shape[1], 1)) return s;
   if (!strcmp(how, "LOGISTIC")) return build_op1(b, OP_aten_sigmoid_default, s);
   if (!strcmp(how, "SOFTMAX")) return build_with(b, OP_aten_softmax_int, s, build_int(b, 1));
   if (strcmp(how, "NONE") != 0) onnx_lack(c, "post_transform %s", how);
@@ -45,7 +47,7 @@ static Node *transformed(OnnxCall *c, Node *s) {
 void onnx_op_linear_regressor(OnnxCall *c) {
   int64_t n = onnx_int(c, "targets", 1);
   if (n < 1 || n > ONNX_KNOWN_MAX) onnx_lack(c, "targets %lld", (long long)n);
-  onnx_set(c, 0, transformed(c, linear(c, (uint32_t)n)));
+  onnx_set(c, 0, onnx_transformed(c, linear(c, (uint32_t)n)));
 }
 
 void onnx_op_linear_classifier(OnnxCall *c) {
@@ -62,7 +64,7 @@ void onnx_op_linear_classifier(OnnxCall *c) {
   list.items[0] = arg_node(build_with(b, OP_aten_argmax_default, s, build_int(b, 1)));
   Node *table = onnx_table(c, DT_I64, 1, (int64_t[]){classes}, labels);
   onnx_set(c, 0, build_with(b, OP_aten_index_Tensor, table, list));
-  onnx_set(c, 1, transformed(c, s));
+  onnx_set(c, 1, onnx_transformed(c, s));
 }
 
 /* ---- features ---- */

@@ -306,6 +306,7 @@ void onnx_op_bit_cast(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   DType t = onnx_dtype_attr(c, "to", DT_NONE);
   if (!t) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
+  if (x->type.dtype == DT_I1 && t != DT_I1) x = build_to(&c->b, x, DT_U8);
   if (c->in[0]->bits || dtype_bits(t) != dtype_bits(x->type.dtype))
     onnx_lack(c, "dtypes of different sizes");
   onnx_set(c, 0, build_with(&c->b, OP_aten_view_dtype, x, arg_dtype(t)));

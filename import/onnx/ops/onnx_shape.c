@@ -110,14 +110,20 @@ static void check_block_size(OnnxCall *c, int64_t size) {
   if (size > INT32_MAX) onnx_lack(c, "blocksize %lld", (long long)size);
 }
 
+/* Mode CRD: channels of the smaller blocks are the outer ones; DCR: the inner ones. */
+static bool is_crd(OnnxCall *c) {
+  Name mode = onnx_string(c, "mode", "DCR");
+  bool crd = !strcmp(mode, "CRD");
+  if (!crd && strcmp(mode, "DCR")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
+  return crd;
+}
+
 /* [n, (c, b, b), h, w] in mode CRD, [n, (b, b, c), h, w] in mode DCR, becomes [n, c, hb, wb]. */
 void onnx_op_depth_to_space(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
-  Name mode = onnx_string(c, "mode", "DCR");
   int64_t size = onnx_int(c, "blocksize", 0);
-  bool crd = !strcmp(mode, "CRD");
-  if (!crd && strcmp(mode, "DCR")) onnx_fail(c, E_ONNX_ATTR_VALUE, "mode", mode);
+  bool crd = is_crd(c);
   infer_rank(&b->in, &x->type, 4, 4);
   check_block_size(c, size);
   const Dim *s = x->type.shape;
@@ -141,7 +147,8 @@ void onnx_op_space_to_depth(OnnxCall *c) {
   Dim k = build_const(b, size);
   Dim h = infer_exact_div(&b->in, s[2], size), w = infer_exact_div(&b->in, s[3], size);
   x = build_view(b, x, 6, (Dim[]){s[0], s[1], h, k, w, k});
-  x = build_permute(b, x, (uint32_t[]){0, 3, 5, 1, 2, 4});
+  uint32_t to_crd[] = {0, 1, 3, 5, 2, 4}, to_dcr[] = {0, 3, 5, 1, 2, 4};
+  x = build_permute(b, x, is_crd(c) ? to_crd : to_dcr);
   Dim channels = dim_mul(onnx_dims(c), s[1], build_const(b, size * size));
   onnx_set(c, 0, build_view(b, x, 4, (Dim[]){s[0], channels, h, w}));
 }

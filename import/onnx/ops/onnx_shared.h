@@ -69,6 +69,12 @@ Node *onnx_average_pool(OnnxCall *c, Node *x);
 /* The result of Gemm for its three inputs. */
 Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z);
 
+/* ---- models of scikit-learn's (onnx_ml.c) ---- */
+
+/* Scores, [rows, columns], as attribute post_transform says; a single column stays as it is, as in
+ * ONNX Runtime. */
+Node *onnx_transformed(OnnxCall *c, Node *s);
+
 /* ---- quantized tensors (onnx_quantize.c) ---- */
 
 /* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t. */

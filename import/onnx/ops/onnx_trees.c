@@ -1,5 +1,6 @@
 /* Ensembles of decision trees of ai.onnx.ml, as tables: each row goes down all trees at once, a
  * level a step, by the number of the node where it is. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,33 +289,7 @@ static Node *summed(const Trees *t, const Votes *v, Node *at) {
   return build_sum(b, looked_up(b, weight_table(t, v), at), 2, false);
 }
 
-void onnx_op_tree_regressor(OnnxCall *c) {
-  static const char *const names[] = {"target_treeids", "target_nodeids", "target_ids",
-                                      "target_weights"};
-  Build *b = &c->b;
-  int64_t columns = onnx_int(c, "n_targets", 1);
-  Name how = onnx_string(c, "aggregate_function", "SUM");
-  if (columns < 1 || columns > ONNX_KNOWN_MAX) onnx_lack(c, "n_targets %lld", (long long)columns);
-  if (strcmp(onnx_string(c, "post_transform", "NONE"), "NONE") != 0) onnx_lack(c, "post_transform");
-  Trees t = read_trees(c);
-  Votes v = read_votes(c, names, (uint32_t)columns);
-  Node *at = leaves(&t, onnx_in(c, 0)), *y;
-  bool least = !strcmp(how, "MIN"), most = !strcmp(how, "MAX"), mean = !strcmp(how, "AVERAGE");
-  if (!least && !most && !mean && strcmp(how, "SUM") != 0)
-    onnx_fail(c, E_ONNX_ATTR_VALUE, "aggregate_function", how);
-  if ((least || most) && columns > 1) onnx_lack(c, "aggregate_function %s of several targets", how);
-  if (least || most)
-    y = build_reduce(b, least ? OP_aten_amin_default : OP_aten_amax_default,
-                     looked_up(b, weight_table(&t, &v), at), 2, false);
-  else y = summed(&t, &v, at);
-  if (mean) y = build_with(b, OP_aten_div_Tensor, y, arg_float(t.ntrees));
-  Node *base = base_values(c, (uint32_t)columns);
-  onnx_set(c, 0, base ? build_add(b, y, base) : y);
-}
-
-/* ---- classes ---- */
-
-/* Does a row always have a score of each class?  So it is where each leaf of some tree votes. */
+/* Does a row always have a score of the column?  So it is where each leaf of some tree votes. */
 static bool votes_always(const Trees *t, const Votes *v, uint32_t column) {
   Arena *a = t->c->b.in.g->arena;
   bool *votes = ARENA_ARRAY(a, bool, t->n);
@@ -328,6 +303,58 @@ static bool votes_always(const Trees *t, const Votes *v, uint32_t column) {
   }
   return found;
 }
+
+/* Has a row a score of each column?  [rows, columns], or of `each` tree [rows, trees, columns];
+ * NULL: always. */
+static Node *has_scores(const Trees *t, const Votes *v, Node *at, bool each) {
+  OnnxCall *c = t->c;
+  bool always = !each;
+  for (uint32_t i = 0; i < v->columns && always; i++) always = votes_always(t, v, i);
+  if (always) return NULL;
+  float *ones = ARENA_ARRAY(c->b.in.g->arena, float, v->n);
+  Votes count = *v;
+  for (uint32_t i = 0; i < v->n; i++) ones[i] = 1;
+  count.weight = ones;
+  Node *votes = each ? looked_up(&c->b, weight_table(t, &count), at) : summed(t, &count, at);
+  return build_with(&c->b, OP_aten_gt_Scalar, votes, arg_float(0));
+}
+
+/* The least or largest weight among the trees.  A tree whose leaf doesn't vote counts as 0 where
+ * there is a single column, and not at all where there are several. */
+static Node *extreme(const Trees *t, const Votes *v, Node *at, bool least) {
+  Build *b = &t->c->b;
+  Node *votes = looked_up(b, weight_table(t, v), at);
+  if (v->columns > 1)
+    votes = build_where(b, has_scores(t, v, at, true), arg_node(votes),
+                        arg_float(least ? INFINITY : -INFINITY));
+  return build_reduce(b, least ? OP_aten_amin_default : OP_aten_amax_default, votes, 2, false);
+}
+
+/* As ONNX Runtime has it: a single target has its base value always, and is not transformed; of
+ * several, those for which a row has no vote are 0. */
+void onnx_op_tree_regressor(OnnxCall *c) {
+  static const char *const names[] = {"target_treeids", "target_nodeids", "target_ids",
+                                      "target_weights"};
+  Build *b = &c->b;
+  int64_t columns = onnx_int(c, "n_targets", 1);
+  Name how = onnx_string(c, "aggregate_function", "SUM");
+  if (columns < 1 || columns > ONNX_KNOWN_MAX) onnx_lack(c, "n_targets %lld", (long long)columns);
+  Trees t = read_trees(c);
+  Votes v = read_votes(c, names, (uint32_t)columns);
+  Node *at = leaves(&t, onnx_in(c, 0)), *y;
+  bool least = !strcmp(how, "MIN"), most = !strcmp(how, "MAX"), mean = !strcmp(how, "AVERAGE");
+  if (!least && !most && !mean && strcmp(how, "SUM") != 0)
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "aggregate_function", how);
+  y = least || most ? extreme(&t, &v, at, least) : summed(&t, &v, at);
+  if (mean) y = build_with(b, OP_aten_div_Tensor, y, arg_float(t.ntrees));
+  Node *base = base_values(c, (uint32_t)columns);
+  if (base) y = build_add(b, y, base);
+  Node *has = columns > 1 && (base || least || most) ? has_scores(&t, &v, at, false) : NULL;
+  if (has) y = build_where(b, has, arg_node(y), arg_float(0));
+  onnx_set(c, 0, onnx_transformed(c, y));
+}
+
+/* ---- classes ---- */
 
 static Node *label_of(OnnxCall *c, Node *number, uint32_t classes) {
   uint32_t n;
@@ -378,11 +405,12 @@ void onnx_op_tree_classifier(OnnxCall *c) {
   Node *at = leaves(&t, onnx_in(c, 0));
   if (classes == 2 && softmax) onnx_lack(c, "SOFTMAX of two classes");
   if (classes == 2) return set_two_classes(c, &t, &v, at, logistic);
-  for (uint32_t i = 0; i < classes; i++)
-    if (!votes_always(&t, &v, i)) onnx_lack(c, "classes for which rows may have no score");
-  Node *s = summed(&t, &v, at), *base = base_values(c, classes);
-  if (base) s = build_add(b, s, base);
-  onnx_set(c, 0, label_of(c, build_with(b, OP_aten_argmax_default, s, build_int(b, 1)), classes));
+  Node *s = summed(&t, &v, at), *base = base_values(c, classes), *likely = s;
+  Node *has = base ? NULL : has_scores(&t, &v, at, false);
+  if (base) likely = s = build_add(b, s, base);
+  if (has) likely = build_where(b, has, arg_node(s), arg_float(-INFINITY));
+  likely = build_with(b, OP_aten_argmax_default, likely, build_int(b, 1));
+  onnx_set(c, 0, label_of(c, likely, classes));
   if (logistic) s = build_op1(b, OP_aten_sigmoid_default, s);
   if (softmax) s = build_with(b, OP_aten_softmax_int, s, build_int(b, 1));
   onnx_set(c, 1, s);

@@ -49,6 +49,8 @@ PROMPT = [normal(28, 2, 3, 64), normal(29, 2, 3, 32), normal(30, 2, 3, 32)]
 PACKED = normal(31, 2, 1, 128)
 WHOLE = [None, None, np.array([2, 2], np.int32), number(3, np.int32)]
 
+PADDED = np.array([2, 0], np.int32)
+
 A8, B8 = bytes_of(32, 3, 4), bytes_of(33, 3, 4)
 S8 = bytes_of(34, 3, 4, low=-128, high=128, dtype=I1)
 PLANES = bytes_of(35, 1, 2, 4, 4)
@@ -108,6 +110,8 @@ CALLS = [
     (MS + "MultiHeadAttention", 17, [X, SKIP, SKIP + X, None, None, None, *CACHE],
      dict(num_heads=2, unidirectional=1), 3),
     (MS + "GroupQueryAttention", 17, [*PROMPT, *WHOLE], GROUPS, 3),
+    *[(MS + "GroupQueryAttention", 17, [*PROMPT, None, None, PADDED, WHOLE[3]], GROUPS | more, 3)
+      for more in ({}, dict(local_window_size=1), dict(smooth_softmax=1))],
     (MS + "GroupQueryAttention", 17, [QUERY, KEY, VALUE, *PLACES, ENDS, TOTAL], GROUPS, 3),
     (MS + "GroupQueryAttention", 17, [PACKED, None, None, *PLACES, ENDS, TOTAL, *COSINES],
      dict(GROUPS, do_rotary=1, local_window_size=2), 3),

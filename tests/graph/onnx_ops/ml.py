@@ -51,7 +51,25 @@ def binary(column, weights=None, **more):
     return trees("class", [column], None, weights, **TWO, **more)
 
 
+def few_votes(prefix, every, **more):
+    """Only some of the leaves vote, for one column each."""
+    out = trees(prefix, [0, 1, 2])
+    kept = [i for i in range(len(out[f"{prefix}_ids"])) if i % every == 1]
+    return out | {f"{prefix}_{n}": [out[f"{prefix}_{n}"][i] for i in kept]
+                  for n in ("treeids", "nodeids", "ids", "weights")} | more
+
+
+BASES = [{}, dict(base_values=[0.5, -1.0, 0.25])]
+
 CALLS = [
+    *[(REGRESSOR, 17, [X], few_votes("target", 5, n_targets=3, aggregate_function=how, **base), 1)
+      for how in ("SUM", "AVERAGE", "MIN", "MAX") for base in BASES],
+    *[(REGRESSOR, 17, [X], few_votes("target", 5, n_targets=3, post_transform=how, **BASES[1]), 1)
+      for how in ("LOGISTIC", "SOFTMAX")],
+    *[(REGRESSOR, 17, [X], trees("target", [0], n_targets=1, post_transform="LOGISTIC",
+                                 aggregate_function=how, base_values=[0.5]), 1)
+      for how in ("SUM", "MAX")],
+    *[(CLASSIFIER, 17, [X], few_votes("class", 3, **THREE, **base), 2) for base in BASES],
     (REGRESSOR, 17, [X], trees("target", [0], n_targets=1), 1),
     (REGRESSOR, 17, [X], trees("target", [0, 1], n_targets=2, base_values=[0.5, -1.0]), 1),
     (REGRESSOR, 17, [X], trees("target", [0], n_targets=1, aggregate_function="AVERAGE",
@@ -71,7 +89,9 @@ CALLS = [
     (CLASSIFIER, 17, [X], binary(0, POSITIVE, base_values=[-0.2]), 2),
     (ML + "LinearRegressor", 17, [X], dict(coefficients=[0.5, -1.0, 2.0, 0.25], intercepts=[0.1]),
      1),
-    (ML + "LinearRegressor", 17, [X], dict(coefficients=normal(5, 8).tolist(), targets=2), 1),
+    *[(ML + "LinearRegressor", 17, [X],
+       dict(coefficients=normal(5, 4 * n).tolist(), targets=n, post_transform=how), 1)
+      for n in (1, 2) for how in ("NONE", "LOGISTIC", "SOFTMAX")],
     *[(ML + "LinearClassifier", 17, [X],
        dict(coefficients=normal(6, 12).tolist(), intercepts=[0.1, -0.2, 0.3],
             classlabels_ints=[4, -2, 11], post_transform=how), 2)

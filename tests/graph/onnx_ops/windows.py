@@ -87,6 +87,10 @@ CASES = [
     ("AffineGrid", 20, [rng.normal(size=(2, 2, 3)).astype(F), np.array([2, 1, 4, 5])], {},
      lambda theta, size: grid(theta)),
     ("BitCast", 26, [ROW], dict(to=6), lambda x: x.view(np.int32)),
+    ("BitCast", 26, [ROW > 0], dict(to=2), lambda x: x.view(np.uint8)),
+    *[("SpaceToDepth", 27, [X[..., :8, :]], dict(blocksize=2, mode=mode),
+       lambda x, order=order: x.reshape(2, 3, 4, 2, 5, 2).transpose(order).reshape(2, 12, 4, 5))
+      for mode, order in (("DCR", (0, 3, 5, 1, 2, 4)), ("CRD", (0, 1, 3, 5, 2, 4)))],
     ("BitCast", 26, [rng.integers(0, 1 << 15, 9).astype(np.int16)], dict(to=10),
      lambda x: x.view(np.float16)),
     ("DequantizeLinear", 21, [BYTES, SCALES, ZEROS], dict(axis=1, block_size=2),
