@@ -11,13 +11,28 @@
 
 /* ---- products ---- */
 
+/* Zeros after the last of n elements along that axis of a matrix. */
+static Node *fill_up(Build *b, Node *x, uint32_t axis, Dim n) {
+  Dims *d = b->in.g->dims;
+  Dim more = dim_sub(d, n, x->type.shape[axis]), none = build_const(b, 0);
+  Dim lengths[] = {none, none, none, none};
+  lengths[axis ? 1 : 3] = more;
+  Arg args[] = {arg_node(x), arg_dims(b->in.g, 4, lengths)};
+  return build(b, OP_aten_constant_pad_nd_default, 2, args);
+}
+
 /* Multiplies integers of 8 bits, with sums in i32: on a CPU in words of four along the sum. */
 Node *decompose_int_mm(Build *b) {
-  Dim k = build_self(b)->type.shape[1];
-  if (!b->in.g->host || dim_divisible(k, STRIDED_WORD))
-    return build_op2(b, OP_nereid_int8_mm_default, build_self(b), build_input(b, "mat2"));
-  Node *x = build_to(b, build_self(b), DT_I32), *y = build_to(b, build_input(b, "mat2"), DT_I32);
-  return build_op2(b, OP_aten_mm_default, x, y);
+  Dims *d = b->in.g->dims;
+  Node *x = build_self(b), *y = build_input(b, "mat2");
+  Dim k = x->type.shape[1], word = build_const(b, STRIDED_WORD);
+  if (b->in.g->host && !dim_divisible(k, STRIDED_WORD)) {
+    Dim more = build_const(b, STRIDED_WORD - 1);
+    k = dim_mul(d, dim_floordiv(d, dim_add(d, k, more), word), word);
+    x = fill_up(b, x, 1, k);
+    y = fill_up(b, y, 0, k);
+  }
+  return build_op2(b, OP_nereid_int8_mm_default, x, y);
 }
 
 /* x @ w^T, each column times its scale. */

@@ -7,7 +7,28 @@
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
 
+/* In which a product's elements are summed up. */
+static DType sum_dtype(const Node *n) {
+  DType t = n->args[0].node->type.dtype;
+  return t == DT_I8 ? DT_I32 : t == DT_F64 ? DT_F64 : DT_F32;
+}
+
 /* ---- right operands in panels: see panels.h ---- */
+
+/* The buffer of a step's words; *offset, of elements, becomes one of words.  Where it is not whole
+ * words the pointers, not the buffer, are to be cast, and kernels compute each of them. */
+static const char *words_of(Kernel *k, Node *n, Dim *offset, const char **cast) {
+  const char *buffer = kernel_buffer(k, n);
+  Dim word = dim_int(k->graph->dims, panels_word(n->type.dtype));
+  *cast = "";
+  if (dim_is(word, 1)) return buffer;
+  if (!dim_divisible(*offset, word->value)) {
+    *cast = ".to(tl.pointer_type(tl.int32))";
+    return buffer;
+  }
+  *offset = dim_floordiv(k->graph->dims, *offset, word);
+  return arena_printf(k->arena, "%s.to(tl.pointer_type(tl.int32))", buffer);
+}
 
 /* Terms that depend on the row alone come first: so each row has one address in all steps. */
 static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
@@ -15,7 +36,9 @@ static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
   ConcatSource p = {.operand = left, .index = {row, column}};
   product_source(k, &p);
   const ValueType *t = &p.operand->type;
+  const char *cast;
   Dim offset = linear_of_index(d, p.index, t->shape, t->rank);
+  const char *buffer = words_of(k, p.operand, &offset, &cast);
   Dim of_row = dim_int(d, 0), rest = of_row;
   uint32_t terms = offset->kind == DIM_SUM ? offset->n : 1;
   for (uint32_t i = 0; i < terms; i++) {
@@ -28,14 +51,24 @@ static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
   if (offset->kind == DIM_SUM) rest = dim_add(d, rest, dim_int(d, offset->value));
   unsigned axes = 0;
   kernel_index(k, offset, &axes);
-  const char *text = arena_printf(k->arena, "%s + %s + (%s)", kernel_buffer(k, p.operand),
+  const char *text = arena_printf(k->arena, "%s + %s + (%s)", buffer,
                                   kernel_index(k, of_row, NULL), kernel_index(k, rest, NULL));
-  return product_pointers(k, text, axes, "row", "ka");
+  text = product_pointers(k, text, axes, "row", "ka");
+  return *cast ? arena_printf(k->arena, "(%s)%s", text, cast) : text;
 }
 
 static const char *right_pointers(Kernel *k, Node *right, Dim row, Dim column) {
   ConcatSource p = {.operand = right, .index = {row, column}};
-  return kernel_access(k, &p, "kb", "column").pointers;
+  const char *cast;
+  unsigned axes = 0;
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  Dim offset = linear_of_index(k->graph->dims, p.index, t->shape, t->rank);
+  const char *buffer = words_of(k, p.operand, &offset, &cast);
+  const char *index = kernel_index(k, offset, &axes);
+  const char *text = arena_printf(k->arena, "%s + %s", buffer, index);
+  text = product_pointers(k, text, axes, "kb", "column");
+  return *cast ? arena_printf(k->arena, "(%s)%s", text, cast) : text;
 }
 
 /* Rows of the left operand.  Where tiles divide them, the index stays a plain one. */
@@ -58,8 +91,9 @@ static void kernel_panels(Text *out, Kernel *k) {
   Dim width = dim_int(d, panels_width());
   Dim count = dim_floordiv(d, dim_add(d, g->extent[2], dim_int(d, panels_width() - 1)), width);
   Dim row = dim_shared_index(d, "row", g->extent[1]);
-  Dim left_k = dim_shared_index(d, "ka", g->extent[3]);
-  Dim right_k = dim_shared_index(d, "kb", g->extent[3]);
+  Dim word = dim_int(d, panels_word(n->args[1].node->type.dtype));
+  Dim steps = dim_floordiv(d, g->extent[3], word);
+  Dim left_k = dim_shared_index(d, "ka", steps), right_k = dim_shared_index(d, "kb", steps);
   Dim panel = dim_shared_index(d, "panel", count), column = dim_shared_index(d, "column", width);
   product_bind(k);
   kernel_bind(k, row, "row", AXIS_M);
@@ -69,10 +103,12 @@ static void kernel_panels(Text *out, Kernel *k) {
   kernel_bind(k, column, "column", AXIS_N);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
-                  {"k", kernel_index(k, g->extent[3], NULL)},
+                  {"k", kernel_index(k, steps, NULL)},
                   {"row", row_lines(k)},
-                  {"left", left_pointers(k, n->args[0].node, row, left_k)},
-                  {"right", right_pointers(k, n->args[1].node, right_k,
+                  {"sums", dtype_lang_name(sum_dtype(n))},
+                  {"precision", dim_is(word, 1) ? "ieee" : "bytes"},
+                  {"left", left_pointers(k, n->args[0].node, row, dim_mul(d, left_k, word))},
+                  {"right", right_pointers(k, n->args[1].node, dim_mul(d, right_k, word),
                                            dim_add(d, dim_mul(d, panel, width), column))}};
   product_epilogue(k);
   kernel_emit(out, k, "panels.py", slots, sizeof slots / sizeof *slots);
@@ -129,12 +165,6 @@ void product_bind(Kernel *k) {
   kernel_bind(k, g->index[2], "n", AXIS_N);
   static const char *const masks[] = {NULL, "mmask", "nmask", "mmask & nmask"};
   for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = masks[axes & 3];
-}
-
-/* In which a product's elements are summed up. */
-static DType sum_dtype(const Node *n) {
-  DType t = n->args[0].node->type.dtype;
-  return t == DT_I8 ? DT_I32 : t == DT_F64 ? DT_F64 : DT_F32;
 }
 
 void product_epilogue(Kernel *k) {

@@ -201,7 +201,9 @@ static void pack_matrix(Freeze *f, Node *n) {
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (graph_is(n, OP_aten_mm_default) && is_constant_arg(f, &n->args[1])) pack_matrix(f, n);
+    if (graph_is_any(n, OP_aten_mm_default, OP_nereid_int8_mm_default) &&
+        is_constant_arg(f, &n->args[1]))
+      pack_matrix(f, n);
 }
 
 typedef void Walk(Freeze *f);

@@ -526,12 +526,14 @@ static StepChoice cpu_choice(const Tiles *t, const Group *g, const Product *p) {
 
 static StepChoice panels_choice(const Tiles *t, const Group *g) {
   const Dim *e = g->extent;
-  Tile tile =
-      tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value, e[3]->value, panels_width());
+  int64_t word = panels_word(g->nodes.data[0]->args[1].node->type.dtype);
+  Tile tile = tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value, e[3]->value / word,
+                            panels_width());
   StepChoice c = choice_new(t);
   add_choice_constexpr(t, &c, "BM", tile.bm);
   add_choice_constexpr(t, &c, "BN", tile.bn);
   add_choice_constexpr(t, &c, "BK", tile.bk);
+  add_choice_constexpr(t, &c, "BAND", TILING_PANEL_BAND);
   c.grid[0] =
       dim_mul(t->graph->dims, blocks_of_size(t, e[1], tile.bm), blocks_of_size(t, e[2], tile.bn));
   return c;

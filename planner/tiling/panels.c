@@ -2,12 +2,14 @@
 
 #include <string.h>
 
+#include "graph/analysis/strided.h"
 #include "graph/ops/prims.h"
 #include "lower/target/machine.h"
 #include "planner/tiling/tiling.h"
 
 /* Vectors in a block of registers: a dot takes as many (lower/bind/bind_dot.c). */
 enum { VECTORS = 2, VECTORS_OF_MANY_REGISTERS = 4, MANY_REGISTERS = 32, LEAST_DEPTH = 64 };
+enum { PANEL_AXES = 4 };
 
 int panels_width(void) {
   const Machine *m = machine_find("cpu");
@@ -20,12 +22,17 @@ static bool has_depth(int64_t k, int width) {
   return depth == k || depth >= LEAST_DEPTH;
 }
 
+int64_t panels_word(DType t) { return t == DT_I8 ? STRIDED_WORD : 1; }
+
 Node *panels_pack(Build *b, Node *y) {
   const ValueType *t = &y->type;
   int width = panels_width();
-  if (t->dtype != DT_F32 || !dim_is_int(t->shape[0]) || !dim_is_int(t->shape[1])) return NULL;
+  int64_t word = panels_word(t->dtype);
+  bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
+  if ((t->dtype != DT_F32 && t->dtype != DT_I8) || !known) return NULL;
   Dim rows = t->shape[0], columns = t->shape[1];
-  if (!rows->value || columns->value < width || !has_depth(rows->value, width)) return NULL;
+  if (!rows->value || rows->value % word || columns->value < width) return NULL;
+  if (!has_depth(rows->value / word, width)) return NULL;
   Dim count = build_const(b, (columns->value + width - 1) / width), each = build_const(b, width);
   Dim padded = build_const(b, count->value * width);
   if (padded != columns) {
@@ -33,10 +40,12 @@ Node *panels_pack(Build *b, Node *y) {
         arg_dims(b->in.g, 2, (Dim[]){build_const(b, 0), dim_sub(b->in.g->dims, padded, columns)});
     y = build(b, OP_aten_constant_pad_nd_default, 2, (Arg[]){arg_node(y), lengths});
   }
-  Node *cut = build_view(b, y, 3, (Dim[]){rows, count, each});
-  Node *panels = build_op1(b, OP_aten_clone_default, build_permute(b, cut, (uint32_t[]){1, 0, 2}));
-  Node *back =
-      build_view(b, build_permute(b, panels, (uint32_t[]){1, 0, 2}), 2, (Dim[]){rows, padded});
+  Dim words = build_const(b, rows->value / word), of_word = build_const(b, word);
+  Node *cut = build_view(b, y, PANEL_AXES, (Dim[]){words, of_word, count, each});
+  Node *panels =
+      build_op1(b, OP_aten_clone_default, build_permute(b, cut, (uint32_t[]){2, 0, 3, 1}));
+  Node *back = build_permute(b, panels, (uint32_t[]){1, 3, 0, 2});
+  back = build_view(b, back, 2, (Dim[]){rows, padded});
   return padded == columns ? back : build_slice(b, back, 1, build_const(b, 0), columns, 1);
 }
 
@@ -49,7 +58,11 @@ bool panels_are(const Node *y) {
   const Node *whole = operand_of(y, OP_aten_slice_Tensor);
   const Node *view = operand_of(whole ? whole : y, OP_aten_view_default);
   const Node *panels = operand_of(view, OP_aten_permute_default);
-  return operand_of(panels, OP_aten_clone_default) && panels->type.rank == 3 &&
+  return operand_of(panels, OP_aten_clone_default) && panels->type.rank == PANEL_AXES &&
          dim_is(panels->type.shape[2], panels_width()) &&
-         panels->type.shape[1] == y->type.shape[0] && view->type.shape[0] == y->type.shape[0];
+         dim_is(panels->type.shape[3], panels_word(y->type.dtype)) &&
+         view->type.shape[0] == panels->type.shape[1] &&
+         view->type.shape[1] == panels->type.shape[3] &&
+         dim_is(y->type.shape[0],
+                panels->type.shape[1]->value * panels->type.shape[3]->value);
 }

@@ -61,7 +61,8 @@ int tiling_packed_parts(const Product *p);
 /* For a CPU: the tile with the least time, of no more than so many rows; p NULL: sizes are open. */
 Tile tiling_cpu(const Product *p, int most_rows);
 /* Tiles where the right operand is packed in panels of so many columns: `bn` is that, and `bk`
- * divides k, which is known; m 0: open. */
+ * divides k, which is known; m 0: open.  Blocks of rows that programs next to each other take. */
+enum { TILING_PANEL_BAND = 8 };
 Tile tiling_panels(int64_t m, int64_t n, int64_t k, int width);
 
 #endif

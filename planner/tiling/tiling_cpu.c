@@ -51,8 +51,9 @@ Tile tiling_cpu(const Product *p, int most_rows) {
 
 /* ---- panels ---- */
 
-/* Rows of a program stay in the second cache for all panels; a panel comes from there or beyond. */
-enum { PANEL_ROWS_MAX = 64, PANEL_ROWS = 48, PANEL_DEPTH = 1024 };
+/* A program has one block of registers, so that few rows of an open number are not computed as if
+ * they were many.  A panel comes from the second cache or beyond. */
+enum { PANEL_DEPTH = 1024 };
 static const double PANEL_LOAD = 2;
 
 static int depth_of_panels(int64_t k) {
@@ -63,19 +64,19 @@ static int depth_of_panels(int64_t k) {
 
 static double panel_time(int bm, int64_t m, int64_t n, int64_t k, int width) {
   double vectors = width / (double)LANES;
-  double rows = bm * vectors * MULTIPLY_ADD * WAITS[rows_in_block(bm)];
+  double rows = bm * vectors * MULTIPLY_ADD * WAITS[bm];
   double programs = ceil((double)m / bm) * ceil((double)n / width);
   return ceil(programs / PROCESSORS) *
          ((double)k * (rows + vectors * PANEL_LOAD) + bm * vectors * FINISH);
 }
 
 Tile tiling_panels(int64_t m, int64_t n, int64_t k, int width) {
-  Tile best = {PANEL_ROWS, width, depth_of_panels(k), 1, 1};
+  Tile best = {ROWS_IN_BLOCK, width, depth_of_panels(k), 1, 1};
   double least = INFINITY;
-  for (size_t i = 0; m && i < sizeof row_counts / sizeof *row_counts; i++) {
-    double time = panel_time(row_counts[i], m, n, k, width);
-    if (row_counts[i] > PANEL_ROWS_MAX || time >= least) continue;
-    best.bm = row_counts[i];
+  for (int bm = ROWS_IN_BLOCK; m && bm > 0; bm--) {
+    double time = panel_time(bm, m, n, k, width);
+    if (time >= least) continue;
+    best.bm = bm;
     least = time;
   }
   return best;

@@ -124,9 +124,9 @@ void onnx_op_quantized_attention(OnnxCall *c) {
   OnnxHeads h = no_heads(c);
   check_plain(c);
   infer_rank(&b->in, onnx_type(c, 0), 3, 3);
-  Node *left = onnx_integers(c, onnx_in(c, 0), onnx_columns(c, 6, true));
-  Node *right = onnx_integers(c, onnx_in(c, 1), onnx_columns(c, 7, true));
-  Node *x = build_to(b, build_op2(b, OP_aten_matmul_default, left, right), DT_F32);
+  OnnxFactor left = {onnx_in(c, 0), onnx_columns(c, 6, true), onnx_is_from_zero(c, 6)};
+  OnnxFactor right = {onnx_in(c, 1), onnx_columns(c, 7, true), onnx_is_from_zero(c, 7)};
+  Node *x = build_to(b, onnx_integer_product(c, left, right), DT_F32);
   x = build_mul(b, x, build_mul(b, onnx_columns(c, 3, false), onnx_columns(c, 4, false)));
   split_projection(c, build_add(b, x, onnx_in(c, 2)), &h);
   add_past(c, &h, 8);

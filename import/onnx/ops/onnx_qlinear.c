@@ -112,20 +112,19 @@ static Node *with_bias(OnnxCall *c, Node *x, uint32_t bias) {
 }
 
 void onnx_op_dynamic_quantize_matmul(OnnxCall *c) {
-  Node *right = onnx_integers(c, onnx_in(c, 1), onnx_columns(c, 3, true));
+  OnnxFactor right = {onnx_in(c, 1), onnx_columns(c, 3, true), onnx_is_from_zero(c, 3)};
   Node *y = onnx_quantized_product(c, onnx_in(c, 0), right, onnx_columns(c, 2, false));
   onnx_set(c, 0, with_bias(c, y, 4));
 }
 
-static Node *product_in_f32(OnnxCall *c, Node *left, Node *right, Node *scale) {
+static Node *product_in_f32(OnnxCall *c, OnnxFactor left, OnnxFactor right, Node *scale) {
   Build *b = &c->b;
-  Node *sums = build_op2(b, OP_aten_matmul_default, left, right);
-  return build_mul(b, build_to(b, sums, DT_F32), scale);
+  return build_mul(b, build_to(b, onnx_integer_product(c, left, right), DT_F32), scale);
 }
 
 void onnx_op_matmul_integer_to_float(OnnxCall *c) {
-  Node *left = onnx_integers(c, onnx_in(c, 0), parameter(c, 4, true));
-  Node *right = onnx_integers(c, onnx_in(c, 1), onnx_columns(c, 5, true));
+  OnnxFactor left = {onnx_in(c, 0), parameter(c, 4, true), onnx_is_from_zero(c, 4)};
+  OnnxFactor right = {onnx_in(c, 1), onnx_columns(c, 5, true), onnx_is_from_zero(c, 5)};
   Node *scale = build_mul(&c->b, parameter(c, 2, false), onnx_columns(c, 3, false));
   onnx_set(c, 0, with_bias(c, product_in_f32(c, left, right, scale), 6));
 }
@@ -138,9 +137,11 @@ static Node *turned(OnnxCall *c, Node *x, const char *attribute) {
 void onnx_op_qgemm(OnnxCall *c) {
   Build *b = &c->b;
   for (uint32_t i = 0; i <= 3; i += 3) infer_rank(&b->in, onnx_type(c, i), 2, 2);
-  Node *left = onnx_integers(c, turned(c, onnx_in(c, 0), "transA"), parameter(c, 2, true));
-  Node *right = onnx_integers(c, turned(c, onnx_in(c, 3), "transB"), onnx_columns(c, 5, true));
-  Node *sums = build_op2(b, OP_aten_matmul_default, left, right);
+  OnnxFactor left = {turned(c, onnx_in(c, 0), "transA"), parameter(c, 2, true),
+                     onnx_is_from_zero(c, 2)};
+  OnnxFactor right = {turned(c, onnx_in(c, 3), "transB"), onnx_columns(c, 5, true),
+                      onnx_is_from_zero(c, 5)};
+  Node *sums = onnx_integer_product(c, left, right);
   if (onnx_has(c, 6)) sums = build_add(b, sums, onnx_in(c, 6));
   Node *scale = build_mul(b, parameter(c, 1, false), onnx_columns(c, 4, false));
   scale = build_with(b, OP_aten_mul_Tensor, scale, arg_float(onnx_float(c, "alpha", 1)));

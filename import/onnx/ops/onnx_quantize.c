@@ -8,7 +8,7 @@
 #include "graph/messages.h"
 #include "import/onnx/ops/onnx_shared.h"
 
-enum { INT8_SPAN = 255, EXACT = 1 << 24 };
+enum { INT8_SPAN = 255, BYTE_HALF = 128, EXACT = 1 << 24 };
 
 /* ---- scales and zero points ---- */
 
@@ -137,7 +137,78 @@ void onnx_op_dynamic_quantize(OnnxCall *c) {
   onnx_set(c, 2, q.point);
 }
 
-/* ---- products of matrices ---- */
+/* ---- products of matrices ----
+ *
+ * With p and q the zero points, sums of (x - p) * (y - q) over k elements are
+ *
+ *   sum(x * y) - p * (sum(y) - k * q) - sum(x) * q
+ *
+ * which is exact in i32, that wraps.  Of x * y the units multiply signed bytes; sums over y, a
+ * weight, are computed once.  A byte without a sign, and its zero point, are taken less 128. */
+
+bool onnx_is_from_zero(OnnxCall *c, uint32_t i) {
+  if (!onnx_has(c, i)) return true;
+  const OnnxKnown *k = onnx_known(c, i);
+  int64_t zero = k && k->dtype == DT_U8 ? BYTE_HALF : 0;
+  for (uint32_t n = 0; k && n < k->n; n++)
+    if (!dim_is(k->at[n].dim, zero)) return false;
+  return k && dtype_is_int(k->dtype);
+}
+
+static bool is_byte(const Node *x) { return x->type.dtype == DT_I8 || x->type.dtype == DT_U8; }
+
+/* An element, or a zero point, in i32, with a byte's sign. */
+static Node *signed_number(Build *b, Node *x) {
+  bool half = x->type.dtype == DT_U8;
+  x = build_to(b, x, DT_I32);
+  return half ? build_with(b, OP_aten_sub_Tensor, x, build_int(b, BYTE_HALF)) : x;
+}
+
+static Node *signed_bytes(Build *b, Node *x) {
+  return x->type.dtype == DT_U8 ? build_to(b, signed_number(b, x), DT_I8) : x;
+}
+
+/* The zero point of elements of that dtype; NULL: it is 0. */
+static Node *signed_zero(OnnxCall *c, const OnnxFactor *f) {
+  if (f->zero) return f->from_zero ? NULL : signed_number(&c->b, f->zero);
+  return f->x->type.dtype == DT_U8 ? onnx_scalar(c, -BYTE_HALF, DT_I32) : NULL;
+}
+
+/* Sums along an axis, which stays. */
+static Node *sum_along(Build *b, Node *x, uint32_t axis) {
+  return build_to(b, build_sum(b, build_to(b, x, DT_I32), 1u << axis, true), DT_I32);
+}
+
+/* Of [m, k] and [k, n]; zero points broadcast to them. */
+static Node *product_of_bytes(OnnxCall *c, const OnnxFactor *left, const OnnxFactor *right) {
+  Build *b = &c->b;
+  Node *p = signed_zero(c, left), *q = signed_zero(c, right);
+  Node *x = signed_bytes(b, left->x), *y = signed_bytes(b, right->x);
+  Node *sums = build_op2(b, OP_aten__int_mm_default, x, y);
+  if (p) {
+    Node *columns = sum_along(b, y, 0);
+    if (q) columns = build_sub(b, columns, build_mul_dim(b, q, y->type.shape[0]));
+    sums = build_sub(b, sums, build_mul(b, p, columns));
+  }
+  return q ? build_sub(b, sums, build_mul(b, sum_along(b, x, 1), q)) : sums;
+}
+
+Node *onnx_integer_product(OnnxCall *c, OnnxFactor left, OnnxFactor right) {
+  Build *b = &c->b;
+  uint32_t rank = rank_of(left.x), zeros = left.zero ? rank_of(left.zero) : 0;
+  bool fits = rank_of(right.x) == 2 && rank >= 2 && (zeros == 0 || rank == 2) &&
+              (!right.zero || rank_of(right.zero) <= 2);
+  if (!is_byte(left.x) || !is_byte(right.x) || !fits)
+    return build_op2(b, OP_aten_matmul_default, onnx_integers(c, left.x, left.zero),
+                     onnx_integers(c, right.x, right.zero));
+  Dim shape[GRAPH_RANK_MAX];
+  memcpy(shape, left.x->type.shape, rank * sizeof *shape);
+  Dim k = shape[rank - 1], rows[] = {infer_product(&b->in, shape, rank - 1), k};
+  left.x = build_view(b, left.x, 2, rows);
+  Node *sums = product_of_bytes(c, &left, &right);
+  shape[rank - 1] = sums->type.shape[1];
+  return build_view(b, sums, rank, shape);
+}
 
 /* A zero point of each row of the left factor, of each column of the right one. */
 static Node *row_zero(OnnxCall *c, Node *zero) {
@@ -147,18 +218,18 @@ static Node *row_zero(OnnxCall *c, Node *zero) {
 }
 
 static Node *integer_product(OnnxCall *c, uint32_t x, uint32_t xzero, uint32_t y, uint32_t yzero) {
-  Node *left = onnx_integers(c, onnx_in(c, x), row_zero(c, onnx_optional(c, xzero)));
-  Node *right = onnx_integers(c, onnx_in(c, y), onnx_optional(c, yzero));
-  return build_op2(&c->b, OP_aten_matmul_default, left, right);
+  OnnxFactor left = {onnx_in(c, x), row_zero(c, onnx_columns(c, xzero, true)),
+                     onnx_is_from_zero(c, xzero)};
+  OnnxFactor right = {onnx_in(c, y), onnx_optional(c, yzero), onnx_is_from_zero(c, yzero)};
+  return onnx_integer_product(c, left, right);
 }
 
 void onnx_op_matmul_integer(OnnxCall *c) { onnx_set(c, 0, integer_product(c, 0, 2, 1, 3)); }
 
-Node *onnx_quantized_product(OnnxCall *c, Node *x, Node *operand, Node *scale) {
+Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *scale) {
   Build *b = &c->b;
   Quantized q = quantize_range(c, x);
-  Node *left = onnx_integers(c, q.elements, q.point);
-  Node *sums = build_op2(b, OP_aten_matmul_default, left, operand);
+  Node *sums = onnx_integer_product(c, (OnnxFactor){q.elements, q.point, false}, operand);
   return build_mul(b, build_to(b, sums, DT_F32), build_mul(b, q.scale, scale));
 }
 

@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
   OnnxCall *c;
-  Node *recurrent;         /* [hidden, gates * hidden] */
+  OnnxFactor recurrent;    /* [hidden, gates * hidden] */
   Node *scale;             /* of `recurrent`, which is of integers; NULL: it is of floats */
   Node *input_bias, *bias; /* of the gates, NULL: none */
   Node *peephole[3];       /* of an LSTM's gates i, o, f; NULL: none */
@@ -97,9 +97,9 @@ static Node *select_gate(const Cell *k, Node *x, uint32_t i) {
   return build_slice(&k->c->b, x, rank_of(x) - 1, at, dim_add(d, at, k->hidden), 1);
 }
 
-static Node *gate_product(const Cell *k, Node *h, Node *weight, Node *bias) {
+static Node *gate_product(const Cell *k, Node *h, OnnxFactor weight, Node *bias) {
   Node *y = k->scale ? onnx_quantized_product(k->c, h, weight, k->scale)
-                     : build_op2(&k->c->b, OP_aten_mm_default, h, weight);
+                     : build_op2(&k->c->b, OP_aten_mm_default, h, weight.x);
   return bias ? build_add(&k->c->b, y, bias) : y;
 }
 
@@ -139,7 +139,8 @@ static State gru_cell(const Cell *k, Node *x, State s) {
     reset = build_mul(b, r, select_gate(k, part, 2));
   } else {
     Node *bias = k->bias ? select_gate(k, k->bias, 2) : NULL;
-    reset = gate_product(k, build_mul(b, r, s.h), select_gate(k, k->recurrent, 2), bias);
+    OnnxFactor weight = {.x = select_gate(k, k->recurrent.x, 2)};
+    reset = gate_product(k, build_mul(b, r, s.h), weight, bias);
   }
   Node *h = activate(k, 1, build_add(b, select_gate(k, x, 2), reset));
   return (State){build_add(b, h, build_mul(b, z, build_sub(b, s.h, h))), NULL};
@@ -184,13 +185,14 @@ static void read_activations(OnnxCall *c, Cell *k, const Network *net, uint32_t 
 }
 
 /* The weights of input `at`, 1 for W and 2 for R, as right factors; *scale: NULL, or theirs. */
-static Node *direction_weight(OnnxCall *c, const Network *net, uint32_t at, uint32_t direction,
-                              Node **scale) {
+static OnnxFactor direction_weight(OnnxCall *c, const Network *net, uint32_t at,
+                                   uint32_t direction, Node **scale) {
   Node *w = direction_part(c, at, direction);
   uint32_t first = net->scales + 2 * (at - 1);
   *scale = net->scales ? direction_part(c, first, direction) : NULL;
-  return *scale ? onnx_integers(c, w, direction_part(c, first + 1, direction))
-                : build_transpose(&c->b, w, 0, 1);
+  if (!*scale) return (OnnxFactor){.x = build_transpose(&c->b, w, 0, 1)};
+  return (OnnxFactor){w, direction_part(c, first + 1, direction),
+                      onnx_is_from_zero(c, first + 1)};
 }
 
 static Cell cell_of(OnnxCall *c, const Network *net, uint32_t direction) {
@@ -200,7 +202,7 @@ static Cell cell_of(OnnxCall *c, const Network *net, uint32_t direction) {
   k.coupled = onnx_flag(c, "input_forget", false);
   read_activations(c, &k, net, direction);
   k.recurrent = direction_weight(c, net, 2, direction, &k.scale);
-  k.hidden = k.recurrent->type.shape[0];
+  k.hidden = k.recurrent.x->type.shape[0];
   Node *bias = direction_part(c, 3, direction);
   if (bias) {
     Dims *d = onnx_dims(c);
@@ -231,9 +233,10 @@ static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, 
                            Node **outputs, int64_t steps) {
   Build *b = &c->b;
   Cell k = cell_of(c, net, direction);
-  Node *scale, *weight = direction_weight(c, net, 1, direction, &scale);
+  Node *scale;
+  OnnxFactor weight = direction_weight(c, net, 1, direction, &scale);
   Node *inputs = scale ? onnx_quantized_product(c, x, weight, scale)
-                       : build_op2(b, OP_aten_matmul_default, x, weight);
+                       : build_op2(b, OP_aten_matmul_default, x, weight.x);
   if (k.input_bias) inputs = build_add(b, inputs, k.input_bias);
   State s = {initial(c, 5, direction, x, k.hidden), NULL};
   if (net->gates == 4) s.c = initial(c, 6, direction, x, k.hidden);

@@ -86,9 +86,20 @@ Node *onnx_integer_convolution(OnnxCall *c, Node *x, Node *weight);
 Node *onnx_columns(OnnxCall *c, uint32_t i, bool optional);
 /* x as i32 without its zero point, which may be NULL. */
 Node *onnx_integers(OnnxCall *c, Node *x, Node *zero);
-/* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix of onnx_integers
- * whose elements, or columns, are `scale` times as much. */
-Node *onnx_quantized_product(OnnxCall *c, Node *x, Node *operand, Node *scale);
+
+/* Integers that stand for those less their zero point. */
+typedef struct {
+  Node *x, *zero; /* the zero point as it broadcasts to x; NULL: 0 */
+  bool from_zero; /* the zero point is known to be 0, or 128 of bytes without a sign */
+} OnnxFactor;
+
+/* Is the zero point that input i is known to be that of no correction (from_zero)? */
+bool onnx_is_from_zero(OnnxCall *c, uint32_t i);
+/* matmul of them, exact in i32, which wraps. */
+Node *onnx_integer_product(OnnxCall *c, OnnxFactor left, OnnxFactor right);
+/* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix whose elements, or
+ * columns, are `scale` times as much. */
+Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *scale);
 /* A parameter: one number, or one for each index along an axis; NULL stays. */
 Node *onnx_along_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x);
 
