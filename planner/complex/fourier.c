@@ -12,6 +12,7 @@
 #include "planner/complex/complex.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { SHORT_MOST = 128, FACTOR_MOST = 64, DIRECT_MOST = 2048 };
 
@@ -57,10 +58,16 @@ static Node *exact_product(Build *b, Node *x, Node *table) {
 /* Products with both parts of the table at once. */
 static Parts by_table(Build *b, Parts x, Parts table) {
   Dim m = size_from_end(table.re, 1), twice = dim_mul(build_dims(b), m, build_const(b, 2));
-  Node *y = exact_product(b, x.re, build_cat(b, 2, (Node *[]){table.re, table.im}, 1));
-  if (x.im) {
-    Node *turned[] = {build_op1(b, OP_aten_neg_default, table.im), table.re};
-    y = build_add(b, y, exact_product(b, x.im, build_cat(b, 2, turned, 1)));
+  Node *both = build_cat(b, 2, (Node *[]){table.re, table.im}, 1), *y;
+  Node *turned[] = {x.im ? build_op1(b, OP_aten_neg_default, table.im) : NULL, table.re};
+  if (x.im && b->in.g->host) {
+    /* One sum over both parts; what computes them writes them next to each other. */
+    Node *whole = build_cat(b, 2, (Node *[]){x.re, x.im}, rank_of(x.re) - 1);
+    Node *rows[] = {both, build_cat(b, 2, turned, 1)};
+    y = exact_product(b, whole, build_cat(b, 2, rows, 0));
+  } else {
+    y = exact_product(b, x.re, both);
+    if (x.im) y = build_add(b, y, exact_product(b, x.im, build_cat(b, 2, turned, 1)));
   }
   return (Parts){first_columns(b, y, build_const(b, 0), m), first_columns(b, y, m, twice)};
 }
@@ -113,6 +120,51 @@ static Parts in_two_steps(Build *b, Parts x, int64_t n1, int64_t wanted, bool in
   return (Parts){join_last(b, y.re, given), join_last(b, y.im, given)};
 }
 
+/* Products of the table, turned, with the columns of each matrix, whose rows are dense: a CPU reads
+ * vectors of neighbors, and no element by itself. */
+static Parts by_columns(Build *b, Parts x, Dim n, bool inverse) {
+  uint32_t last = rank_of(x.re) - 1;
+  Dim lead[GRAPH_RANK_MAX];
+  memcpy(lead, x.re->type.shape, (last + 1) * sizeof *lead);
+  Dim count = infer_product(&b->in, lead, last - 1), columns = lead[last];
+  Dim twice = dim_mul(build_dims(b), n, build_const(b, 2)), shape[] = {count, n, columns};
+  Parts table = powers(b, n, n, n, inverse, x.re->type.dtype);
+  Node *rows[2] = {table.re, table.im}, *y = NULL;
+  for (int i = 0; i < 2; i++) {
+    Node *part = i ? x.im : x.re;
+    if (!part) continue;
+    if (i) rows[0] = build_op1(b, OP_aten_neg_default, table.im), rows[1] = table.re;
+    Node *all = build_expand(b, build_cat(b, 2, rows, 0), 3, (Dim[]){count, twice, n});
+    Node *sums = build_product(b, OP_aten_bmm_default, all, build_view(b, part, 3, shape),
+                               ROUNDS_NEVER);
+    y = y ? build_add(b, y, sums) : sums;
+  }
+  Node *re = build_slice(b, y, 1, build_const(b, 0), n, 1);
+  Node *im = build_slice(b, y, 1, n, twice, 1);
+  return (Parts){build_view(b, re, last + 1, lead), build_view(b, im, last + 1, lead)};
+}
+
+static Node *cut_in_rows(Build *b, Node *x, Dim n1, Dim n2) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = rank_of(x);
+  if (rank == GRAPH_RANK_MAX) infer_rank(&b->in, &x->type, 0, rank - 1);
+  memcpy(shape, x->type.shape, (rank - 1) * sizeof *shape);
+  shape[rank - 1] = n1;
+  shape[rank] = n2;
+  return build_view(b, x, rank + 1, shape);
+}
+
+/* The same as in_two_steps. */
+static Parts in_two_steps_of_columns(Build *b, Parts x, int64_t n1, int64_t wanted, bool inverse) {
+  Dim n = last_size(x), size1 = build_const(b, n1), size2 = build_const(b, n->value / n1);
+  Parts y = {cut_in_rows(b, x.re, size1, size2), x.im ? cut_in_rows(b, x.im, size1, size2) : NULL};
+  y = by_columns(b, y, size1, inverse);
+  y = complex_mul(b, y, powers(b, size1, size2, n, inverse, x.re->type.dtype));
+  y = transform_last(b, y, (wanted + n1 - 1) / n1, inverse);
+  Dim given = dim_mul(build_dims(b), size1, last_size(y));
+  return (Parts){join_last(b, y.re, given), join_last(b, y.im, given)};
+}
+
 /* exp(-+pi i t^2 / n) for t below n. */
 static Parts chirp(Build *b, Dim n, bool inverse, DType t) {
   Dim twice = dim_mul(build_dims(b), n, build_const(b, 2));
@@ -153,12 +205,24 @@ static int64_t factor_of(int64_t n) {
   return i;
 }
 
+/* The factor, of those up to FACTOR_MOST, with the fewest products in all. */
+static int64_t middle_factor_of(int64_t n) {
+  int64_t best = factor_of(n);
+  for (int64_t i = best - 1; i > 1; i--)
+    if (n % i == 0 && i + n / i < best + n / best) best = i;
+  return best;
+}
+
 /* Gives the first `wanted` elements of the spectrum, or more. */
 static Parts transform_last(Build *b, Parts x, int64_t wanted, bool inverse) {
   Dim n = last_size(x), m = build_const(b, wanted);
   if (!dim_is_int(n)) return by_product(b, x, n, inverse);
   if (n->value <= SHORT_MOST) return by_product(b, x, m, inverse);
   int64_t factor = factor_of(n->value);
+  if (factor > 1 && b->in.g->host) {
+    int64_t middle = middle_factor_of(n->value);
+    return in_two_steps_of_columns(b, x, middle, wanted, inverse);
+  }
   if (factor > 1) return in_two_steps(b, x, factor, wanted, inverse);
   return n->value <= DIRECT_MOST ? by_product(b, x, m, inverse) : by_chirps(b, x, inverse);
 }

@@ -256,6 +256,12 @@ static bool is_worth_memory(const Fuser *s, const Node *n) {
   return s->f->once[n->id] && fuse_node_bytes(s->f->graph, n) <= KEPT_BYTES_MAX;
 }
 
+/* A table of functions, as the factors of a Fourier transform, which each run would compute. */
+static bool is_table(const Fuser *s, const Node *n) {
+  const Info *info = &s->info[n->id];
+  return info->free && info->functions && info->varies && is_worth_memory(s, n);
+}
+
 bool fuse_is_inlined(Fuser *s, Node *n) {
   Info *info = &s->info[n->id];
   UseInfo u = {s, n};
@@ -272,7 +278,8 @@ bool fuse_is_inlined(Fuser *s, Node *n) {
   }
   info->tile = k == PRIM_TILE || (info->tile && k != PRIM_ATTENTION && !prim_of_kernel(n));
   if (info->tile) return true;
-  bool kept = is_worth_buffer(s, n), wanted = kept && info->varies && !info->free;
+  bool kept = is_worth_buffer(s, n), table = is_table(s, n);
+  bool wanted = table || (kept && info->varies && !info->free);
   if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
   bool slice = k == PRIM_INSERT || k == PRIM_EMPTY; /* insert.c has decided */
   if (!slice) s->f->once[n->id] = kept || is_worth_memory(s, n);

@@ -1,7 +1,7 @@
 /* Weights of products of matrices as CPUs read them: in panels, each the columns that one block of
  * registers takes, row after row.  A weight y[k, n] is stored as [n / width, k / word, width,
- * word]: a word is four bytes along the sum, or one element of 32 bits.  Pass pack makes it, as a clone
- * with views around it that give y back, and the kernel knows it by these. */
+ * word], with words of four bytes along the sum, or of one element of 32 bits.  Pass pack makes it,
+ * as a clone with views around it that give y back, and the kernel knows it by these. */
 #ifndef NEREID_PLANNER_TILING_PANELS_H
 #define NEREID_PLANNER_TILING_PANELS_H
 

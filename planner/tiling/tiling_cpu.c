@@ -18,7 +18,7 @@ enum { PROCESSORS = 16, LANES = 8, ROWS_IN_BLOCK = 6, DEPTH = 64 };
 
 static const int row_counts[] = {128, 120, 112, 108, 100, 96, 84, 80, 72, 64, 60, 56,
                                  50,  48,  44,  40,  36,  32, 28, 24, 20, 16, 12, 8};
-static const int column_counts[] = {64, 128, 32, 16};
+static const int column_counts[] = {64, 128, 48, 32, 16};
 
 static int rows_in_block(int bm) {
   int n = ROWS_IN_BLOCK;

@@ -199,3 +199,17 @@ def loads_by_element(x_ptr, table_ptr, out_ptr, limit, N: tl.constexpr):
 def flip_tile(x_ptr, out_ptr, ROWS: tl.constexpr, COLS: tl.constexpr, AXIS: tl.constexpr):
     i = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]
     tl.store(out_ptr + i, tl.flip(tl.load(x_ptr + i), AXIS))
+
+
+@triton.jit
+def divide_neighbors(x_ptr, y_ptr, out_ptr, steps, BLOCK: tl.constexpr):
+    """Addresses with quotients and remainders of neighbors, some from a negative number on."""
+    for i in range(0, steps):
+        at = (tl.program_id(0) * steps + i) * BLOCK + tl.arange(0, BLOCK)
+        rows = tl.load(x_ptr + at // 32 * 40 + at % 32)
+        table = tl.load(y_ptr + at % 48)
+        before = tl.load(y_ptr + (at - 64) % 32 + 32)
+        odd = tl.load(y_ptr + at // 3 % 12)
+        every = tl.load(y_ptr + at * 2 % 64)
+        moved = tl.load(y_ptr + (at + 4) % 32)
+        tl.store(out_ptr + at, rows * table + before * odd + every * moved)

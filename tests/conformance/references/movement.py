@@ -207,3 +207,17 @@ def flip_tile(rng, rows=16, cols=64, axis=1, dtype="f32"):
     x = rng.integers(-99, 100, (rows, cols)).astype("i8" if dtype == "i64" else "f4")
     args = dict(x_ptr=x, out_ptr=new("empty", dtype, rows, cols))
     return args, dict(ROWS=rows, COLS=cols, AXIS=axis), "1", dict(out_ptr=np.flip(x, axis))
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, block=16)
+@case(FILE, tol=0, block=128, steps=3)
+def divide_neighbors(rng, block=64, steps=1, programs=3):
+    n = block * steps * programs
+    x, y = eighths(rng, n // 32 * 40 + 40).astype("f4"), eighths(rng, 64).astype("f4")
+    at = np.arange(n)
+    before = np.fmod(at - 64, 32) + 32
+    sums = x[at // 32 * 40 + at % 32] * y[at % 48] + y[before] * y[at // 3 % 12]
+    args = dict(x_ptr=x, y_ptr=y, out_ptr=new("empty", "f32", n), steps=steps)
+    want = sums + y[at * 2 % 64] * y[(at + 4) % 32]
+    return args, dict(BLOCK=block), str(programs), dict(out_ptr=want)

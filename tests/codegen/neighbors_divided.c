@@ -1,0 +1,381 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* GCC else makes two halves of what it does by lane, and puts them together in memory. */
+#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#if defined(__AVX512F__)
+#define REGISTER_BITS 512
+#elif defined(__AVX2__)
+#define REGISTER_BITS 256
+#else
+#define REGISTER_BITS 128
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#endif
+#define INLINE static inline __attribute__((always_inline, unused))
+#define CALLED static __attribute__((noinline))
+#define RARE static __attribute__((noinline, cold, unused))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
+#endif
+#ifndef NEREID_vto_i64
+#define NEREID_vto_i64
+#define vto_i64(v) __builtin_convertvector(v, vi64)
+#endif
+#ifndef NEREID_vsplat_u64
+#define NEREID_vsplat_u64
+INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vto_u64
+#define NEREID_vto_u64
+#define vto_u64(v) __builtin_convertvector(v, vu64)
+#endif
+#ifndef NEREID_VALUE_f32
+#define NEREID_VALUE_f32
+#define VALUE_f32(x) (x)
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vgather_f32
+#define NEREID_vgather_f32
+INLINE vf32 vgather_f32(vu64 p) {
+  vf32 v;
+  EACH_LANE(i) v[i] = VALUE_f32(load_f32((const char *)p[i]));
+  return v;
+}
+#endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
+}
+#endif
+#ifndef NEREID_rem_i32
+#define NEREID_rem_i32
+INLINE int32_t rem_i32(int32_t a, int32_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_fma_f32
+#define NEREID_fma_f32
+INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif LANES * 32 == 256 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#elif LANES * 32 == 128 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = fma_f32(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) {
+  typedef vf32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq512
+#elif LANES * 32 == 256 && defined(__AVX__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq256
+#elif LANES * 32 == 128 && defined(__SSE2__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq
+#endif
+#ifdef STREAM
+  typedef long long whole __attribute__((vector_size(sizeof v), may_alias));
+  if (stream && (uintptr_t)p % sizeof v == 0) STREAM((whole *)p, (whole)v);
+#undef STREAM
+#else
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+#endif
+  else vstore_f32(p, v);
+}
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+  Waiting *waiting;
+} Part;
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  bool stream;
+} Launch;
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+
+/* Kernel neighbors_divided of neighbors_divided.py. */
+/* One program; its lanes run together. */
+static void neighbors_divided_program(char *x_ptr, char *y_ptr, char *z_ptr,
+    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+  vf32 t67[8];
+  const int32_t lane = 0; /* neighbors_divided.py:7 */
+  const int32_t t68 = lane * 4;
+  const int32_t t0 = (int32_t)pid_0; /* neighbors_divided.py:10 */
+  const int32_t t1 = t0 * 64;
+  const int32_t t28 = lane + t1; /* neighbors_divided.py:11 */
+  for (int a = 0; a < 8; a++) { /* neighbors_divided.py:15 */
+    const int32_t t60 = t28 + (8*a + 4);
+    const vi32 t61 = vramp_i32(t60, 1) % 32;
+    const vi64 t62 = vto_i64(t61);
+    const vi64 t63 = t62 * (int64_t)4ll;
+    vu64 t64 = vsplat_u64((uint64_t)(y_ptr)) + vto_u64(t63);
+    const vf32 moved = vgather_f32(t64);
+    const int32_t t48 = t28 + (8*a - 32); /* neighbors_divided.py:13 */
+    const vi32 t49 = vramp_i32(t48, 1) % 32;
+    const vi64 t50 = vto_i64(t49);
+    const vi64 t51 = t50 * (int64_t)4ll;
+    vu64 t52 = vsplat_u64((uint64_t)(x_ptr)) + vto_u64(t51);
+    const vf32 before = vgather_f32(t52 + (uint64_t)(128));
+    const int32_t t29 = t28 + (8*a); /* neighbors_divided.py:11 */
+    const int32_t t30 = div_i32(t29, 32);
+    const int32_t t31 = t30 * 100;
+    const int64_t t32 = (int64_t)t31;
+    const int64_t t33 = t32 * 4ll;
+    const int32_t t36 = rem_i32(t29, 32);
+    const int64_t t37 = (int64_t)t36;
+    const int64_t t38 = t37 * 4ll;
+    const int64_t t39 = t38 + t33;
+    char *t40 = x_ptr + t39;
+    const vf32 rows = vload_f32(t40);
+    const int32_t t43 = rem_i32(t29, 48); /* neighbors_divided.py:12 */
+    const int64_t t44 = (int64_t)t43;
+    const int64_t t45 = t44 * 4ll;
+    char *t46 = y_ptr + t45;
+    const vi32 t55 = vramp_i32(t29, 1) % 12; /* neighbors_divided.py:14 */
+    const vi64 t56 = vto_i64(t55);
+    const vi64 t57 = t56 * (int64_t)4ll;
+    vu64 t58 = vsplat_u64((uint64_t)(y_ptr)) + vto_u64(t57);
+    const vf32 twelve = vgather_f32(t58);
+    const vf32 t65 = before * twelve; /* neighbors_divided.py:16 */
+    const vf32 table = vload_f32(t46); /* neighbors_divided.py:12 */
+    const vf32 t66 = vfma_f32(rows, table, t65); /* neighbors_divided.py:16 */
+    t67[a] = t66 + moved;
+  }
+  const int64_t t69 = (int64_t)t68;
+  char *t70 = z_ptr + t69;
+  const int64_t t71 = (int64_t)t1;
+  const int64_t t72 = t71 * 4ll;
+  char *t73 = t70 + t72;
+  UNROLL(8) for (int a = 0; a < 8; a++) {
+    vstream_f32(t73 + 32*a, t67[a], stream);
+  }
+}
+
+static void neighbors_divided_range(const char *args, const uint32_t *grid, uint64_t begin,
+    uint64_t end, char *shared, bool stream) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *y_ptr = (char *)load_u64(args + 8);
+  char *z_ptr = (char *)load_u64(args + 16);
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    neighbors_divided_program(x_ptr, y_ptr, z_ptr,
+        grid, at_0, at_1, at_2, shared, stream);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+
+/* The programs begin <= i < end of the linear grid. */
+void neighbors_divided(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
+  char *const shared = NULL;
+  neighbors_divided_range(args, grid, begin, end, shared, false);
+}
+
+static void neighbors_divided_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = NULL;
+  Share share = share_of(parts, l->n, self, threads);
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    neighbors_divided_range(l->args, l->grid, i, end, shared, l->stream);
+  if (l->stream) stream_end();
+}
+
+/* About how many nanoseconds a program takes. */
+static double neighbors_divided_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 727.96;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void neighbors_divided_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, n > 131072};
+  Part part = {0};
+  if (n == 1 || !team) neighbors_divided_share(&launch, &part, 0, 1);
+  else team->run(team, n, (double)n * neighbors_divided_ns(args, grid), neighbors_divided_share, &launch);
+}
