@@ -291,9 +291,10 @@ static bool is_fragment(const Build *s, const TileValue *x, const Layout *want, 
 }
 
 /* The axis of a warpgroup's operand that must be contiguous in shared memory; -1: any may be.  What
- * is loaded is copied as memory has it where that can be read. */
-static int needed_axis(const TileOp *dot, const Atom *atom, int which) {
+ * is loaded is copied as memory has it where that can be read by the `wn` groups along columns. */
+static int needed_axis(const TileOp *dot, const Atom *atom, int which, int wn) {
   const TileValue *v = dot->args[which];
+  if (which && !schedule_has_panels(&dot->results[0]->type, wn)) return 0;
   while (v->def && v->def->code == TILE_TRANS) v = v->def->args[0];
   bool loaded = v->def && (v->def->code == TILE_LOAD || v->def->code == TILE_VIEW_LOAD);
   bool whole = imprecise_products(dot, atom) < 0;
@@ -320,7 +321,7 @@ static Operand dot_operand(Build *s, const TileOp *dot, const Atom *atom, const 
     return in;
   }
   OperandForm form = group ? OPERAND_PANELS : OPERAND_ROWS;
-  int fast = group ? needed_axis(dot, atom, which) : -1;
+  int fast = group ? needed_axis(dot, atom, which, wn) : -1;
   in.buffer = stage_operand(s, x, &room, form, fast, &in.turned);
   if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return in;
   in.var = fragment_from(s, in.buffer, &x->type, &want);

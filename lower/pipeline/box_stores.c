@@ -20,6 +20,7 @@
 #include "lower/target/wgmma_layout.h"
 
 enum { MOST_BOX = 256, LEAST_ROW = 32, GROUP_ROWS = 8, BOX_ALIGN = 1024, WIDEST = 4, BUFFERS = 2 };
+enum { PART_ROWS = 64 };
 
 typedef struct {
   Unit *u;
@@ -36,7 +37,8 @@ typedef struct {
   BoxAccess access;
   Layout part;           /* of a part's elements */
   Type tile;             /* a part */
-  int parts;             /* along the contiguous axis */
+  int cut, parts;        /* an axis, and into how many parts */
+  int64_t row;           /* bytes of a panel's row in shared memory */
   NestBuffer *buffers[BUFFERS];
 } BoxStore;
 
@@ -165,17 +167,31 @@ static bool find_loop(BoxStore *x) {
   return x->loop != NULL;
 }
 
-/* Cuts the tile along the contiguous axis where each thread has elements of all parts: as many
- * parts as there are rows of the swizzled layout side by side. */
-static void cut_tile(BoxStore *x, int64_t row) {
+/* The most significant digit of a layout's axis. */
+static int top_digit(const Layout *l, int axis) {
+  int top = 0;
+  while (l->d[top].axis != axis) top++;
+  return top;
+}
+
+/* Cuts the tile where each thread has elements of all parts: along the contiguous axis into as many
+ * parts as there are rows of the swizzled layout side by side, or else along the other one into
+ * parts of a warpgroup's rows. */
+static void cut_tile(BoxStore *x) {
   const Layout *l = x->value->layout;
-  int fast = x->access.fast, top = 0;
-  while (l->d[top].axis != fast) top++;
-  x->parts = (int)(l->shape[fast] * (int64_t)dtype_bytes(x->value->dtype) / row);
-  while (x->parts > 1 && (l->d[top].hw != HW_REG || l->d[top].extent % x->parts)) x->parts /= 2;
+  int fast = x->access.fast, top = top_digit(l, fast);
+  x->cut = fast;
+  x->parts = (int)(l->shape[fast] * (int64_t)dtype_bytes(x->value->dtype) / x->row);
+  if (l->d[top].hw != HW_REG) {
+    x->cut = 1 - fast;
+    top = top_digit(l, x->cut);
+    bool groups = l->shape[x->cut] / l->d[top].extent % PART_ROWS == 0;
+    x->parts = l->d[top].hw == HW_REG && groups ? l->d[top].extent : 1;
+  }
+  while (x->parts > 1 && l->d[top].extent % x->parts) x->parts /= 2;
   x->tile = x->value->tile;
   x->tile.dtype = x->value->dtype;
-  x->tile.shape[fast] /= x->parts;
+  x->tile.shape[x->cut] /= x->parts;
   x->part = layout_new(&x->tile);
   for (int i = 0; i < l->ndigits; i++) {
     const Digit *d = &l->d[i];
@@ -185,10 +201,26 @@ static void cut_tile(BoxStore *x, int64_t row) {
   layout_pack_registers(&x->part);
 }
 
+/* No digit of the value's layout lies across the end of a panel of so many elements. */
+static bool fits_panels(const Layout *l, int axis, int64_t panel) {
+  int64_t weight = 1;
+  for (int i = l->ndigits; i-- > 0;) {
+    if (l->d[i].axis != axis) continue;
+    int64_t within = panel > weight ? panel / weight : 1;
+    if (panel > weight ? panel % weight : weight % panel) return false;
+    if (within < l->d[i].extent && l->d[i].extent % within) return false;
+    weight *= l->d[i].extent;
+  }
+  return true;
+}
+
+/* The length of a swizzled row; 0: none is as short as the layout of the value needs it. */
 static int64_t row_bytes(const BoxStore *x) {
-  int64_t row = 128, bytes = x->value->tile.shape[x->access.fast];
-  for (bytes *= dtype_bytes(x->value->dtype); bytes % row;) row /= 2;
-  return row;
+  enum { MOST_ROW = 128 };
+  int64_t size = dtype_bytes(x->value->dtype), bytes = x->value->tile.shape[x->access.fast] * size;
+  for (int64_t row = MOST_ROW; row >= LEAST_ROW; row /= 2)
+    if (bytes % row == 0 && fits_panels(x->value->layout, x->access.fast, row / size)) return row;
+  return 0;
 }
 
 /* Shared memory holds the buffers beside all others. */
@@ -208,8 +240,9 @@ static bool has_box(const Stores *s, BoxStore *x) {
     x->access.fast = fast;
     bool rows = t->shape[fast] * size % LEAST_ROW == 0 && t->shape[1 - fast] % GROUP_ROWS == 0;
     if (!rows || t->shape[1 - fast] > MOST_BOX) continue;
-    if (!box_store_access(&x->access, &s->d, x->nest)) continue;
-    cut_tile(x, row_bytes(x));
+    x->row = row_bytes(x);
+    if (!x->row || !box_store_access(&x->access, &s->d, x->nest)) continue;
+    cut_tile(x);
     return true;
   }
   return false;
@@ -240,11 +273,10 @@ static void wait_for_buffer(NestBuilder *b, int p) {
 
 static void make_buffers(Nest *n, BoxStore *x) {
   for (int i = 0; i < BUFFERS && i < x->parts; i++) {
-    int64_t bytes;
-    Layout l = wgmma_layout(&x->tile, x->access.fast, &bytes);
+    int64_t bytes = type_numel(x->tile) * dtype_bytes(x->value->dtype);
     NestBuffer *buf = nest_buffer(n, "box", x->value->dtype, bytes, BOX_ALIGN);
     buf->tile = x->tile;
-    buf->layout = l;
+    buf->layout = wgmma_panels(&x->tile, x->access.fast, x->row);
     x->buffers[i] = buf;
   }
 }
@@ -262,7 +294,7 @@ static void give_part(Nest *n, NestBuilder *b, const BoxStore *x, int p) {
   for (int a = 0; a < 2; a++) {
     nest->axes[a] = nest_index(n, x->nest->axes[a]->name, x->tile.shape[a]);
     at[a] = element.axes[a] = affine_index(nest->axes[a], 1);
-    if (a == x->access.fast) element.axes[a].c = (int64_t)p * x->tile.shape[a];
+    if (a == x->cut) element.axes[a].c = (int64_t)p * x->tile.shape[a];
   }
   NestBuilder in = {n, nest_block(n, nest), NULL, x->st->span};
   NestStmt *st = nest_stmt(&in, NEST_ST, 0, 1);
@@ -276,8 +308,10 @@ static void store_part(Nest *n, NestBuilder *b, const BoxStore *x, int p, const 
   Ref at[MAX_MAP_RANK];
   int panels = x->tile.shape[x->access.fast] / m->axes[0].box;
   for (int i = 0; i < m->rank; i++) at[i] = bulk_coordinate(b, &x->access.at[i], NULL, NULL);
+  bool rows = x->cut != x->access.fast;
+  if (rows) at[1] = bulk_box(b, &m->axes[1], at[1], p);
   for (int k = 0; k < panels; k++) {
-    Ref along = bulk_panel(b, m, at[0], p * panels + k);
+    Ref along = bulk_box(b, &m->axes[0], at[0], rows ? k : p * panels + k);
     NestStmt *st = nest_stmt(b, NEST_BULK_STORE, 0, (uint32_t)m->rank);
     for (int i = 0; i < m->rank; i++) st->srcs[i] = i ? at[i] : along;
     st->mems[0] = (Mem){x->buffers[p % BUFFERS], ref_none(), affine_const(k * nest_map_bytes(m))};
@@ -291,7 +325,7 @@ static void make_store(Nest *n, BoxStore *x) {
   NestBuilder b = {n, x->nest->parent, x->nest, x->st->span};
   NestBuilder after = {n, x->loop->parent, x->loop->next, x->st->span};
   make_buffers(n, x);
-  x->access.map.axes[0].box = (int32_t)(row_bytes(x) / dtype_bytes(x->value->dtype));
+  x->access.map.axes[0].box = (int32_t)(x->row / dtype_bytes(x->value->dtype));
   x->access.map.axes[1].box = x->tile.shape[1 - x->access.fast];
   const TensorMap *m = nest_map(n, &x->access.map);
   for (int p = 0; p < x->parts; p++) {

@@ -148,9 +148,9 @@ Ref bulk_coordinate(NestBuilder *b, const Sum *s, NestVar *turn, NestVar *const 
   return sum;
 }
 
-Ref bulk_panel(NestBuilder *b, const TensorMap *m, Ref first, int panel) {
-  if (!panel) return first;
-  return combine(b, TILE_ADD, first, ref_int((int64_t)panel * m->axes[0].box));
+Ref bulk_box(NestBuilder *b, const MapAxis *axis, Ref first, int n) {
+  if (!n) return first;
+  return combine(b, TILE_ADD, first, ref_int((int64_t)n * axis->box));
 }
 
 void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, NestVar *slot,
@@ -160,7 +160,7 @@ void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, Nes
   for (int i = 0; i < m->rank; i++)
     first[i] = bulk_coordinate(b, &x->access.at[i], r->turn, ahead);
   for (int k = 0; k < x->panels; k++) {
-    Ref along = bulk_panel(b, m, first[0], k);
+    Ref along = bulk_box(b, &m->axes[0], first[0], k);
     NestStmt *st = nest_stmt(b, NEST_BULK_COPY, 0, (uint32_t)m->rank);
     for (int i = 0; i < m->rank; i++) st->srcs[i] = i ? first[i] : along;
     st->mems[0] = (Mem){x->buffer, at, affine_const(k * x->panel_bytes)};

@@ -46,8 +46,8 @@ void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, Nes
 /* A coordinate: a variable, or a constant.  `turn` is the number of the loop's iteration, `ahead`
  * may be NULL. */
 Ref bulk_coordinate(NestBuilder *b, const Sum *s, NestVar *turn, NestVar *const *ahead);
-/* The coordinate along axis 0 of a panel of the map's width, of which `first` is the first's. */
-Ref bulk_panel(NestBuilder *b, const TensorMap *m, Ref first, int panel);
+/* The coordinate of box `n` along an axis of a map, where `first` is that of box 0. */
+Ref bulk_box(NestBuilder *b, const MapAxis *axis, Ref first, int n);
 void bulk_wait(const BulkRing *r, NestBuilder *b, NestVar *slot);
 /* Each warp is done with what it reads of the ring in its `slot`th turn, ... */
 void bulk_release(const BulkRing *r, NestBuilder *b, NestVar *slot);

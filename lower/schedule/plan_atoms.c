@@ -30,6 +30,8 @@ void plan_split_warps(const Plan *p, const Atom *atom, const Type *t, int warps,
   if (atom->warps == 1) warps /= schedule_batch_warps(t, warps);
   while (*wm * *wn * atom->warps < warps) {
     bool can_m = *wm < m, can_n = *wn < n;
+    /* Groups have equal shares. */
+    if (atom->warps > 1 && can_n) can_m = m % (2 * *wm) == 0;
     if (!can_m && !can_n) break;
     int64_t per_m = (int64_t)atom->m * m / *wm, per_n = (int64_t)atom->n * n / *wn;
     /* A warpgroup's instruction reads less of shared memory the more columns it has. */
@@ -44,15 +46,29 @@ void plan_split_warps(const Plan *p, const Atom *atom, const Type *t, int warps,
   }
 }
 
+bool schedule_has_panels(const Type *result, int wn) {
+  enum { PANEL_COLUMNS = 64 };
+  return wn == 1 || result->shape[1] / wn % PANEL_COLUMNS == 0;
+}
+
 bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int wm, int wn) {
-  enum { MOST_COLUMNS = 256, PANEL_COLUMNS = 64, LEAST_COLUMNS = 16 };
+  enum { MOST_COLUMNS = 256, LEAST_COLUMNS = 16 };
   const Type *a = &op->args[0]->type, *b = &op->args[1]->type, *t = &op->results[0]->type;
   bool split = wm >= 1 && wm * wn * atom->warps == schedule_warps(u);
   if (!split || !wgmma_fits(a, 0) || !wgmma_fits(b, 1)) return false;
   int columns = t->shape[1] / wn;
-  bool aligned = wn == 1 ? columns >= LEAST_COLUMNS : columns % PANEL_COLUMNS == 0;
+  bool aligned = t->shape[1] % (atom->n * wn) == 0 && columns >= LEAST_COLUMNS;
   return t->shape[0] % (atom->m * wm) == 0 && a->shape[1] % atom->k == 0 && aligned &&
          columns <= MOST_COLUMNS && has_registers(u, atom, columns);
+}
+
+/* Groups' columns begin in the middle of a panel where memory's neighbors are along columns: the
+ * second operand would be stored across.  What is computed is, in chained products. */
+static bool has_columns(const Plan *p, const TileOp *op, int wn) {
+  const TileValue *b = op->args[1];
+  if (schedule_has_panels(&op->results[0]->type, wn)) return true;
+  if (p->chained) return false;
+  return !wgmma_takes_any_axis((DType)b->type.dtype, 1) || plan_neighbor_axis(p, b) == 0;
 }
 
 static const Atom *group_atom(const Plan *p, const TileOp *op, Tf32 tf32, bool pairs) {
@@ -63,7 +79,7 @@ static const Atom *group_atom(const Plan *p, const TileOp *op, Tf32 tf32, bool p
                         (DType)t->dtype, tf32, p->u->machine->sm, pairs);
   if (!atom) return NULL;
   plan_split_warps(p, atom, t, warps, &wm, &wn);
-  return schedule_group_fits(p->u, atom, op, wm, wn) ? atom : NULL;
+  return schedule_group_fits(p->u, atom, op, wm, wn) && has_columns(p, op, wn) ? atom : NULL;
 }
 
 const Atom *plan_atom_of(const Plan *p, const TileOp *op, bool across) {

@@ -4,9 +4,8 @@ enum { LEAST_ROW = 32, MOST_ROW = 128, GROUP_ROWS = 8, CHUNK_BITS = 4, ROW_SHIFT
 
 static int log2_of(int64_t n) { return __builtin_ctzll((unsigned long long)n); }
 
-Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
-  int64_t size = dtype_bytes((DType)tile->dtype), row = MOST_ROW;
-  while (tile->shape[fast] * size % row) row /= 2;
+Layout wgmma_panels(const Type *tile, int fast, int64_t row) {
+  int64_t size = dtype_bytes((DType)tile->dtype);
   int32_t within = (int32_t)(row / size), slow = tile->shape[1 - fast];
   Layout l = layout_new(tile);
   for (int a = 0; a < 2; a++) {
@@ -20,8 +19,14 @@ Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
   l.xor_bits = (uint8_t)(log2_of(row) - CHUNK_BITS);
   l.xor_base = CHUNK_BITS;
   l.xor_shift = ROW_SHIFT;
-  *bytes = tile->shape[fast] * size * slow;
   return l;
+}
+
+Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes) {
+  int64_t size = dtype_bytes((DType)tile->dtype), row = MOST_ROW;
+  while (tile->shape[fast] * size % row) row /= 2;
+  *bytes = tile->shape[fast] * size * tile->shape[1 - fast];
+  return wgmma_panels(tile, fast, row);
 }
 
 int wgmma_fast_axis(DType t, int which) { return dtype_bytes(t) == 2 ? -1 : which ? 0 : 1; }

@@ -130,7 +130,8 @@ def family(function):
 
 
 TILES = [((64, 64, 32), 4, 3), ((128, 128, 64), 8, 3), ((64, 128, 64), 4, 4),
-         ((128, 256, 64), 8, 4), ((16, 64, 64), 4, 3)]
+         ((128, 256, 64), 8, 4), ((192, 192, 64), 8, 3), ((192, 128, 64), 8, 4),
+         ((16, 64, 64), 4, 3)]
 
 
 def operands(draw, dtype, out, most):
@@ -217,7 +218,7 @@ def uneven(draw):
     dtype = draw.choice((torch.bfloat16, torch.float16))
     a, b, c, layout = operands(draw, dtype, dtype, 96 if DEVICE == "cpu" else 700)
     (m, k), n = a.shape, b.shape[1]
-    (bm, bn, bk), warps, stages = TILES[0] if DEVICE == "cpu" else draw.choice(TILES[:4])
+    (bm, bn, bk), warps, stages = TILES[0] if DEVICE == "cpu" else draw.choice(TILES[:-1])
     across = -(-n // bn)
     tiles = -(-m // bm) * across
     lengths = [draw.choice((0, min(k, 1), min(k, bk), k // 2, k, k)) for _ in range(tiles)]

@@ -122,6 +122,24 @@ def product_in_turns(a, b, c, m, n, k, sa, sb, sc, B: tl.constexpr, BK: tl.const
 
 
 @triton.jit
+def tiles_in_turns(a, b, c, m, n, k, sa, sb, sc, BM: tl.constexpr, BN: tl.constexpr,
+                   BK: tl.constexpr):
+    """Tiles have other sides; b has the rows of its transpose."""
+    i, j, s = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    for tile in range(0, tl.cdiv(m, BM) * tl.cdiv(n, BN)):
+        row, column = tile // tl.cdiv(n, BN) * BM + i, tile % tl.cdiv(n, BN) * BN + j
+        acc = tl.zeros((BM, BN), tl.float32)
+        for start in range(0, k, BK):
+            x = tl.load(a + row[:, None] * sa + (start + s)[None, :],
+                        mask=(row < m)[:, None] & (start + s < k)[None, :], other=0.0)
+            y = tl.load(b + (start + s)[:, None] + column[None, :] * sb,
+                        mask=(start + s < k)[:, None] & (column < n)[None, :], other=0.0)
+            acc = tl.dot(x, y, acc)
+        tl.store(c + row[:, None] * sc + column[None, :], acc.to(c.dtype.element_ty),
+                 mask=(row < m)[:, None] & (column < n)[None, :])
+
+
+@triton.jit
 def product_of_signs(a, b, c, m, n, k, sa, sb, sc, B: tl.constexpr, BK: tl.constexpr):
     """Zeros in place of what is masked off have a sign."""
     i, s = tl.arange(0, B), tl.arange(0, BK)

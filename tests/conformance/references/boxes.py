@@ -46,6 +46,20 @@ def product_in_turns(rng, m, n, k):
     return args, defines, "1", expected
 
 
+# Two warpgroups have 96 columns each: three halves of a panel of 128 bytes.
+WIDE = ("--num-warps", "8")
+
+
+@case(FILE, tol=1e-3, tile=(192, 192, 32), options=WIDE)
+@case(FILE, tol=1e-3, tile=(192, 96, 32), m=392, n=200, options=(*WIDE, "--num-stages", "2"))
+@case(FILE, tol=1e-5, tile=(64, 192, 32), out="f32", options=WIDE)
+@case(FILE, tol=1e-3, tile=(192, 128, 32), m=192, n=128, k=16, options=WIDE)
+def tiles_in_turns(rng, tile, m=200, n=216, k=72, out="f16"):
+    args, _, _, expected = product(rng, m, n, k, turned=True)
+    args["c"] = new("empty", out, m, n)
+    return args, dict(zip(("BM", "BN", "BK"), tile)), "1", expected
+
+
 @several()
 def product_with_halo(rng, m, n, k):
     args, defines, grid, expected = product(rng, m, n, k)

@@ -103,6 +103,14 @@ def rounded(x):
 @case(FILE, tol=1e-2, dtype="bf16", trans_a=True, trans_b=True, shape=(1, 192, 80, 100),
       tile=(192, 80, 96), options=("--num-stages", "2"))
 @case(FILE, tol=1e-3, dtype="f8e4nv", trans_b=True, shape=(1, 64, 50, 200), tile=(64, 48, 96))
+@case(FILE, tol=1e-2, dtype="bf16", trans_b=True, shape=(1, 200, 200, 100), tile=(192, 192, 32),
+      options=("--num-warps", "8"))
+@case(FILE, tol=1e-3, shape=(1, 192, 130, 96), tile=(192, 128, 32), options=("--num-warps", "8"))
+@case(FILE, tol=1e-3, shape=(1, 64, 96, 64), tile=(64, 96, 32), options=("--num-warps", "8"))
+@case(FILE, tol=1e-3, dtype="f8e4nv", trans_b=True, shape=(1, 192, 96, 64), tile=(192, 96, 32),
+      options=("--num-warps", "8"))
+@case(FILE, tol=1e-5, dtype="f32", precision="tf32", shape=(1, 64, 96, 72), tile=(64, 96, 32),
+      options=("--num-warps", "8"))
 def batched_matmul(rng, shape=(3, 50, 37, 70), tile=(32, 32, 32), dtype="f16", b_dtype=None,
                    out=None, acc="tl.float32", precision="tf32", trans_a=False, trans_b=False):
     B, M, N, K = shape
