@@ -198,17 +198,32 @@ static Node *scales_of(Build *b, Node *scale, uint32_t axis, Node *ends, bool ea
   return axis ? scale : build_transpose(b, scale, 0, 1);
 }
 
-/* Multiplies in units of 8-bit floats, or by operands that bf16 holds exactly. */
-static Node *scaled_groups_product(Build *b, Node *x, Node *y, Node *ends) {
-  bool sums = rank_of(x) == rank_of(y), whole = dim_divisible(size_from_end(x, 1), 16);
-  if ((sums && !whole) || !decompose_has_float8_unit(b->in.g))
-    return groups_product(b, build_to(b, x, DT_BF16), build_to(b, y, DT_BF16), ends, DT_F32);
+/* The sums of groups in units of 8-bit floats. */
+static Node *byte_groups_product(Build *b, Node *x, Node *y, Node *ends) {
   Pool *names = b->in.g->names;
   NamedArg named[] = {
       {pool_name(names, "out_dtype"), arg_dtype(DT_F32)},
       {pool_name(names, "promotes"), arg_bool(!infer_bool(&b->in, "use_fast_accum"))}};
   Arg args[] = {arg_node(x), arg_node(y), arg_node(ends)};
   return build_with_all(b, OP_nereid_grouped_mm_default, 3, args, 2, named);
+}
+
+/* A batch of matrices: groups of as many rows as each of them has. */
+static Node *byte_batches_product(Build *b, Node *x, Node *y) {
+  Dim rows = x->type.shape[1];
+  Node *ends = build_with(b, OP_aten_add_Scalar, build_arange(b, x->type.shape[0]),
+                          build_int(b, 1));
+  ends = build_to(b, build_with(b, OP_aten_mul_Scalar, ends, arg_dim(rows)), DT_I32);
+  Node *flat = build_view(b, x, 2, (Dim[]){merged_rows(b, x, 1), x->type.shape[2]});
+  return build_view(b, byte_groups_product(b, flat, y, ends), 3, b->in.n->type.shape);
+}
+
+/* Multiplies in units of 8-bit floats, or by operands that bf16 holds exactly. */
+static Node *scaled_groups_product(Build *b, Node *x, Node *y, Node *ends) {
+  bool sums = rank_of(x) == rank_of(y), whole = dim_divisible(size_from_end(x, 1), 16);
+  if ((sums && !whole) || !decompose_has_float8_unit(b->in.g))
+    return groups_product(b, build_to(b, x, DT_BF16), build_to(b, y, DT_BF16), ends, DT_F32);
+  return ends ? byte_groups_product(b, x, y, ends) : byte_batches_product(b, x, y);
 }
 
 /* Sums in f32, times scales. */
