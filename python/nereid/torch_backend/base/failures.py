@@ -129,7 +129,7 @@ class Warnings:
     """One for each graph of TorchDynamo, whose forward and backward may fail both."""
 
     def __init__(self):
-        self.told = self.repeated = False
+        self.told = self.repeated = self.dense = False
 
     def repeat(self, why: str) -> None:
         """Warns of the first call that can't run as compiled."""
@@ -141,3 +141,9 @@ class Warnings:
         log.log(level, "%s can't be compiled, and PyTorch runs it: %s", what,
                 _description(error, graph))
         log.info("the failure", exc_info=error)
+
+    def warn_of_dense(self, node, reason: str, size: int) -> None:
+        """Warns of the first attention whose scores are all in memory; `size` is their number."""
+        level, self.dense = (logging.INFO if self.dense else logging.WARNING), True
+        log.log(level, "PyTorch runs %s, which has all %s scores of a call in memory and skips no "
+                "block: %s (%s)", node.target, format(size, ","), reason, line_of(node))

@@ -8,9 +8,12 @@ the block mask has.
 
 from __future__ import annotations
 
+import math
 import operator
 
 import torch
+
+from nereid.torch_backend.base.layout import size_hint
 
 aten = torch.ops.aten
 ops = torch.ops.higher_order
@@ -219,6 +222,13 @@ def flex_reason(node, reason) -> str | None:
     graphs = [(call.score, 5, []), (call.mask, 4, [])]
     graphs += [(call.chain, 6, _added(node, call))] if call.backward else []
     return next(filter(None, (_graph_reason(*graph, reason) for graph in graphs)), None)
+
+
+def count_scores(node) -> int:
+    """The scores of a call; of an open size those of its example."""
+    query, key = (value.meta["val"] for value in node.args[:2])
+    sizes = (*query.shape[:3], key.shape[2])
+    return math.prod(map(size_hint, sizes))
 
 
 def _is_true(node) -> bool:

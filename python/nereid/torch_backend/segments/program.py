@@ -23,6 +23,7 @@ from nereid.torch_backend.base.nodes import is_detached, is_host, is_tensor
 from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.segments.called import (CalledPrograms, is_call, is_called_graph,
                                                   operands_of)
+from nereid.torch_backend.segments.flex import count_scores, is_flex
 from nereid.torch_backend.segments.partition import Partition, Segment, partition
 from nereid.torch_backend.segments.reasons import is_counted
 from nereid.torch_backend.segments.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
@@ -333,6 +334,8 @@ class Program:
             self._run = self._function
         with contextlib.suppress(Exception):  # a line of the log ends no program
             tell(self)
+            for node in filter(is_flex, [] if self.failure else self.reasons):
+                self.warnings.warn_of_dense(node, self.reasons[node], count_scores(node))
 
     def _steps(self, steps: list, refused: dict) -> list:
         plans = [SegmentPlan(step, self.number_of_symbol, refused)
