@@ -61,6 +61,48 @@ def arguments():
     }
 
 
+def small_weights():
+    """{name: (a part of the message, function, inputs)}: products of 8-bit floats with scales of
+    other shapes, and of weights of 4 and 8 bits in another packing."""
+    def bytes_of(*shape):
+        return torch.ones(shape).to(torch.float8_e4m3fn)
+
+    def scaled(x, y, a, b):
+        return torch._scaled_mm(x, y, a, b, out_dtype=torch.bfloat16)
+
+    def grouped(x, y, a, b, ends):
+        return torch._scaled_grouped_mm(x, y, a, b, ends, out_dtype=torch.bfloat16)
+
+    def by_words(x, packed, scales):
+        return torch.ops.aten._weight_int4pack_mm(x, packed, 32, scales)
+
+    def by_bytes(x, packed, scales):
+        return torch.ops.aten._weight_int4pack_mm_for_cpu(x, packed, 32, scales)
+
+    x, y = bytes_of(32, 64), bytes_of(48, 64).t()
+    rows, experts = bytes_of(64, 32), bytes_of(3, 48, 32).mT
+    ends = torch.tensor([16, 40, 64], dtype=torch.int32)
+    wide, scales = torch.ones(3, 64).bfloat16(), torch.ones(2, 32, 2).bfloat16()
+    nibbles = torch.ones(32, 64, dtype=torch.int32)
+    packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(nibbles, 1)
+    words = torch.zeros(4, 2, 32, 4, dtype=torch.int32)
+    found = {f"scales of {a} and {b}": ("scal", scaled, x, y, torch.ones(a), torch.ones(b))
+             for a, b in (((3,), ()), ((32, 1), (1, 47)), ((31, 1), (1, 48)), ((2, 2), (2, 2)))}
+    found |= {f"groups' scales of {a} and {b}": ("Expected scale", grouped, rows, experts,
+                                                 torch.ones(a), torch.ones(b), ends)
+              for a, b in (((63,), (3, 48)), ((64,), (3, 47)), ((64, 1), (3, 48)), ((64,), (48,)))}
+    return found | {
+        "an end too few": ("batch sizes have to match", grouped, rows, experts, torch.ones(64),
+                           torch.ones(3, 48), ends[:2]),
+        "bytes for words": ("w must be a 4D tensor", by_words, wide, packed, scales),
+        "words for bytes": ("w must be a 2D tensor", by_bytes, wide, words, scales),
+        "half the rows": ("qScaleAndZeros", by_bytes, wide, packed[:16], scales),
+        "half the columns": ("to be K/2", by_bytes, wide, packed[:, :16].contiguous(), scales),
+        "i8 of other columns": ("B.size(1)", torch.ops.aten._weight_int8pack_mm, wide,
+                                torch.zeros(32, 63, dtype=torch.int8), torch.ones(32).bfloat16()),
+    }
+
+
 def allowed():
     """Calls that look like them."""
     x, i = torch.ones(2), torch.ones(2, dtype=torch.int64)
@@ -128,6 +170,14 @@ def check_arguments():
         torch._dynamo.reset()
         got = torch.compile(function, backend="nereid")(*inputs)
         tally.check(torch.allclose(got, function(*inputs), equal_nan=True), f"{name}: {got}")
+
+
+def check_small_weights():
+    """PyTorch's own exceptions."""
+    for name, (text, function, *inputs) in small_weights().items():
+        torch._dynamo.reset()
+        got = error_of(torch.compile(function, backend="nereid"), *inputs)
+        tally.check(isinstance(got, RuntimeError) and text in str(got), f"{name}: {got!r}")
 
 
 def check_data():
@@ -264,6 +314,7 @@ def main():
         return tally.report()
     logging.disable(logging.CRITICAL)
     check_arguments()
+    check_small_weights()
     check_data()
     torch._dynamo.config.capture_scalar_outputs = True
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
