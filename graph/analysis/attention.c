@@ -28,7 +28,7 @@ static int keys_of_block(const Attention *x) {
 static void shape_of_halves(const Attention *x, int64_t width, int processors, bool groups,
                             AttentionShape *s) {
   enum { NARROW = 64, WIDE = 128 };
-  s->bm = rows_fitting(x->rows, 64);
+  s->bm = rows_fitting(x->own_rows, 64);
   s->bn = 64;
   if (s->bm < 64) return;
   if (width <= NARROW) {
@@ -106,7 +106,7 @@ static AttentionShape shape_in_blocks(const Attention *x, int processors, Attent
   if (processors && halves && x->kind == ATTENTION_GRAD_QUERY && width > NARROW && width <= WIDE &&
       s.bm > 64)
     s.bm = 64, s.warps = 4;
-  s.bm = tile_in_block(s.bm, x->own_block);
+  if (x->own_block) s.bm = tile_in_block(s.bm, x->own_block);
   s.bn = tile_in_block(s.bn, x->walked_block);
   if (s.bm < 64 && x->wide != DT_F64) s.warps = 4;
   return s;
@@ -140,7 +140,7 @@ static AttentionShape shape_of_any(const Attention *x, int processors, bool grou
   if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, groups, s);
   s.bn = f32 || width > 128 ? 32 : 64;
   int64_t most = f32 || width > 128 ? 64 : 128;
-  s.bm = processors ? rows_fitting(x->rows, most) : even_rows(x->rows, most);
+  s.bm = processors ? rows_fitting(x->own_rows, most) : even_rows(x->own_rows, most);
   if (processors && !f32) shape_of_halves(x, width, processors, groups, &s);
   if (s.bm <= 32) s.stages = 3;
   return s;
@@ -187,8 +187,11 @@ static AttentionKind kind_of(const Node *n) {
 
 static void find_own_sizes(Graph *g, Attention *x) {
   bool of_values = x->kind == ATTENTION_GRAD_VALUE;
-  x->own_heads = of_values ? x->key_heads : x->heads;
+  x->sharing = dim_floordiv(g->dims, x->heads, x->key_heads);
+  x->packed = x->kind == ATTENTION_FORWARD && x->heads != x->key_heads;
+  x->own_heads = of_values || x->packed ? x->key_heads : x->heads;
   x->own_rows = of_values ? x->keys : x->rows;
+  if (x->packed) x->own_rows = dim_mul(g->dims, x->sharing, x->rows);
   x->own_columns = x->kind == ATTENTION_GRAD_QUERY ? x->width : x->columns;
   x->walked = of_values ? x->rows : x->keys;
   x->batches = dim_mul(g->dims, x->query->type.shape[0], x->own_heads);
@@ -207,6 +210,7 @@ static void find_blocks(Graph *g, const Node *n, Attention *x) {
   }
   bool of_values = x->kind == ATTENTION_GRAD_VALUE;
   x->own_block = of_values ? x->block_keys : x->block_rows;
+  if (x->packed) x->own_block = 0; /* all rows are in one block */
   x->walked_block = of_values ? x->block_rows : x->block_keys;
 }
 
@@ -232,7 +236,6 @@ Attention attention_of(Graph *g, const Node *n) {
     x.delta = graph_arg(g, n, "delta").node;
   }
   x.wide = attention_wide(x.query->type.dtype);
-  find_blocks(g, n, &x);
   const Dim *q = x.query->type.shape, *v = x.value->type.shape;
   x.heads = q[1];
   x.key_heads = v[1];
@@ -241,6 +244,7 @@ Attention attention_of(Graph *g, const Node *n) {
   x.width = q[3];
   x.columns = v[3];
   find_own_sizes(g, &x);
+  find_blocks(g, n, &x);
   return x;
 }
 
@@ -258,26 +262,29 @@ static void result_heads(Graph *g, const Attention *x, Dim batch, Dim *index) {
   index_of_linear(g->dims, batch, leading, 2, index);
 }
 
-/* How many heads of the query share one of the keys. */
-static Dim heads_sharing(Graph *g, const Attention *x) {
-  return dim_floordiv(g->dims, x->heads, x->key_heads);
+/* The query's head and row of a row that is packed. */
+static void unpack_row(Graph *g, const Attention *x, Dim row, Dim *head, Dim *row_of_head) {
+  Dims *d = g->dims;
+  *head = dim_add(d, dim_mul(d, *head, x->sharing), dim_floordiv(d, row, x->rows));
+  *row_of_head = dim_mod(d, row, x->rows);
 }
 
 void attention_query_index(Graph *g, const Attention *x, Dim batch, Dim head, Dim row, Dim column,
                            Dim *index) {
   result_heads(g, x, batch, index);
   if (x->kind == ATTENTION_GRAD_VALUE && x->heads != x->key_heads) {
-    index[1] = dim_mul(g->dims, index[1], heads_sharing(g, x));
+    index[1] = dim_mul(g->dims, index[1], x->sharing);
     if (head) index[1] = dim_add(g->dims, index[1], head);
   }
   index[2] = row;
+  if (x->packed) unpack_row(g, x, row, &index[1], &index[2]);
   if (column) index[3] = column;
 }
 
 void attention_key_index(Graph *g, const Attention *x, Dim batch, Dim row, Dim column, Dim *index) {
   result_heads(g, x, batch, index);
-  if (x->kind != ATTENTION_GRAD_VALUE && x->heads != x->key_heads)
-    index[1] = dim_floordiv(g->dims, index[1], heads_sharing(g, x));
+  if (x->kind == ATTENTION_GRAD_QUERY && x->heads != x->key_heads)
+    index[1] = dim_floordiv(g->dims, index[1], x->sharing);
   index[2] = row;
   index[3] = column;
 }
@@ -300,6 +307,7 @@ void attention_result_index(Graph *g, const Attention *x, Dim split, Dim batch, 
                             Dim *index) {
   Dim at[2];
   result_heads(g, x, batch, at);
+  if (x->packed) unpack_row(g, x, row, &at[1], &row);
   if (split) *index++ = split;
   index[0] = at[0];
   index[1] = x->heads_first ? at[1] : row;

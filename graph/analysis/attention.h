@@ -7,8 +7,10 @@
  * them, so that no transpose follows; with `heads_first` it is [B, H, T, E], and gradients alike.
  * `mask` broadcasts to [B, H, T, S]; a mask of booleans selects the keys of a row, a mask of floats
  * is added to the scores.  `low` and `high` select a band of keys at less cost: row t attends to
- * the keys t + low to t + high.  A row without keys is
- * 0.
+ * the keys t + low to t + high.  A row without keys is 0.
+ *
+ * Keys and values may have fewer heads, K, than the query: each serves the next H / K of its heads,
+ * whose rows are packed: a program has rows of all of them, so that it reads keys once for them.
  *
  * If `splits` P > 1, programs share the keys of a row, so that few rows keep a GPU busy.  The
  * result is then f32 [P, B, T, H, E + 4]: for each share its own result, followed by the logarithm
@@ -32,8 +34,7 @@
  * mask says what is seen, and as many by `full_counts` and `full_indices`, which are seen whole.
  * Axes B and H of a table may be 1.
  *
- * Gradients, of which keys and values may have fewer heads, K, than the query (each of them serves
- * the next H / K of its heads):
+ * Gradients, of which keys and values may have fewer heads, too:
  *
  *   share = exp(score - sums)      kept = share * (0 or 1 / (1 - p))
  *   nereid.attention_grad_value    [B, S, K, E]   kept^T grad
@@ -69,7 +70,9 @@ typedef struct {
   bool heads_first; /* in the result */
   int64_t splits;
   Dim heads, key_heads, rows, keys, width, columns; /* H, K, T, S, D, E */
-  Dim own_heads, own_rows, own_columns;             /* of the result */
+  Dim sharing;                                      /* H / K: heads that share those of keys */
+  bool packed; /* own rows are those of all heads that share keys, one head after the other */
+  Dim own_heads, own_rows, own_columns; /* of the result, or of what is packed */
   Dim walked;                                       /* rows or keys that a program goes through */
   int64_t own_block, walked_block; /* of block_rows and block_keys, those along these axes */
   Dim batches;                                      /* B * own_heads: independent results */

@@ -77,9 +77,25 @@ static Operands attention_operands(Infer *in) {
   return x;
 }
 
+/* Rows of heads that share keys are packed, and have one table of blocks, whose first block of rows
+ * has them all. */
+static void check_packing(Infer *in, const Operands *x) {
+  static const char *const tables[] = {"counts", "full_counts"};
+  Dim heads = x->q->shape[1], of_keys = x->k->shape[1], one = infer_const(in, 1);
+  if (heads == of_keys) return;
+  if (!dim_is_int(of_keys) || of_keys->value <= 0 || !dim_divisible(heads, of_keys->value))
+    infer_fail(in, E_GRAPH_HEADS, infer_type_text(in, x->q), infer_type_text(in, x->k));
+  for (int i = 0; i < 2; i++) {
+    const ValueType *t = infer_optional_tensor(in, tables[i]);
+    if (!t) continue;
+    infer_same_size(in, one, t->shape[1], "the heads of blocks of packed rows");
+    infer_same_size(in, one, t->shape[2], "the blocks of packed rows");
+  }
+}
+
 void infer_fused_attention(Infer *in) {
   Operands x = attention_operands(in);
-  infer_same_size(in, x.q->shape[1], x.k->shape[1], "the heads");
+  check_packing(in, &x);
   int64_t splits = infer_int(in, "splits");
   if (splits <= 0) infer_fail(in, E_GRAPH_STEP, (long long)splits);
   Dim more = infer_const(in, splits == 1 ? 0 : ATTENTION_SHARE_COLUMNS);

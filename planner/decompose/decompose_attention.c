@@ -59,17 +59,20 @@ static bool result_is_used(const Build *b, int64_t i) {
 
 /* ---- keys in shares ---- */
 
-/* How many programs share the keys of few rows. */
+static int64_t known_or_one(Dim x) { return dim_is_int(x) && x->value > 0 ? x->value : 1; }
+
+/* How many programs share the keys of few rows: `k` has the heads whose rows are packed. */
 static int64_t splits_of(Build *b, const Node *q, const Node *k) {
-  const Dim *shape = q->type.shape;
-  DimRange keys = dim_range(b->in.g->dims, k->type.shape[2]);
+  const Dim *shape = q->type.shape, *of_keys = k->type.shape;
+  DimRange keys = dim_range(b->in.g->dims, of_keys[2]);
   if (!dim_is_int(shape[2]) || shape[2]->value > ROWS_FEW) return 1;
-  int64_t batches = 1, most = keys.hi / KEYS_LEAST, wanted = 2 * b->in.g->gpu->processors;
-  for (int i = 0; i < 2; i++) {
-    int64_t n = dim_is_int(shape[i]) && shape[i]->value > 0 ? shape[i]->value : 1;
-    batches = n > wanted ? wanted : batches * n;
-  }
-  int64_t splits = wanted / batches;
+  int64_t most = keys.hi / KEYS_LEAST, wanted = 2 * b->in.g->gpu->processors;
+  int64_t rows = shape[2]->value * (known_or_one(shape[1]) / known_or_one(of_keys[1]));
+  int64_t counts[] = {known_or_one(shape[0]), known_or_one(of_keys[1]),
+                      (rows + ROWS_FEW - 1) / ROWS_FEW};
+  int64_t batches = 1;
+  for (int i = 0; i < 3; i++) batches = counts[i] > wanted ? wanted : batches * counts[i];
+  int64_t splits = wanted / (batches > 0 ? batches : 1);
   if (splits > SPLITS_MAX) splits = SPLITS_MAX;
   if (splits > most) splits = most;
   return splits > 1 ? splits : 1;
@@ -159,7 +162,7 @@ static Node *build_seed(Build *b) {
   return build_full(b, 0, NULL, build_int(b, b->in.n->id), DT_I64);
 }
 
-/* ---- one row of several heads that share their keys ---- */
+/* ---- few rows of heads that share their keys ---- */
 
 /* Are each `times` heads of x, [B, H, S, D], the same place in memory? */
 static bool repeats(Build *b, Node *x, int64_t times) {
@@ -182,9 +185,9 @@ static bool repeats(Build *b, Node *x, int64_t times) {
 
 /* How many heads share their keys and values. */
 static int64_t heads_sharing(Build *b, const Operands *x) {
-  Dim heads = x->q->type.shape[1];
-  bool one_row = dim_is(x->q->type.shape[2], 1) && !x->low && !x->high;
-  if (!one_row || !dim_is_int(heads) || heads->value > HEADS_MAX) return 1;
+  Dim heads = x->q->type.shape[1], rows = x->q->type.shape[2];
+  bool few = dim_is_int(rows) && rows->value >= 1 && rows->value < ROWS_FEW;
+  if (!few || !dim_is_int(heads) || heads->value > HEADS_MAX) return 1;
   for (int64_t n = heads->value; n > 1; n--)
     if (heads->value % n == 0 && repeats(b, x->k, n) && repeats(b, x->v, n)) return n;
   return 1;
@@ -194,25 +197,17 @@ static Node *first_of_each(Build *b, Node *x, int64_t times) {
   return build_slice(b, x, 1, build_const(b, 0), x->type.shape[1], times);
 }
 
-/* [B, H, 1, D] as [B, H / times, times, D]. */
-static Node *heads_as_rows(Build *b, Node *x, int64_t times) {
-  Dim shape[RANK];
-  memcpy(shape, x->type.shape, sizeof shape);
-  if (dim_is(shape[1], 1)) return x; /* a mask for all heads */
-  shape[1] = dim_floordiv(b->in.g->dims, shape[1], build_const(b, times));
-  shape[2] = build_const(b, times);
-  return build_view(b, x, RANK, shape);
-}
-
-/* The row of each such head becomes a row of one head: keys are read once for all of them. */
+/* The rows of such heads share a tile, which reads their keys once.  A tile has a table of blocks,
+ * that of all heads and rows.  Dropout takes more registers with indices of packed rows. */
 static void share_keys(Build *b, Operands *x) {
-  int64_t times = heads_sharing(b, x);
+  int64_t times = x->seed ? 1 : heads_sharing(b, x);
   if (times == 1) return;
-  x->q = heads_as_rows(b, x->q, times);
+  for (int i = 0; i < 4; i++) {
+    const ValueType *t = x->tables[i] ? &x->tables[i]->type : NULL;
+    if (t && !(dim_is(t->shape[1], 1) && dim_is(t->shape[2], 1))) return;
+  }
   x->k = first_of_each(b, x->k, times);
   x->v = first_of_each(b, x->v, times);
-  if (x->mask) x->mask = heads_as_rows(b, x->mask, times);
-  if (x->scores) x->scores = heads_as_rows(b, x->scores, times);
 }
 
 /* The part of the mask that depends on indices alone becomes limits. */
@@ -236,16 +231,14 @@ static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, doub
   x.v = four_axes_operand(b, v, leading);
   if (x.mask) see(b, &x);
   if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
-  bool one_row = dim_is(x.q->type.shape[2], 1);
-  if (!x.seed) share_keys(b, &x);
+  share_keys(b, &x);
   int64_t splits = x.seed ? 1 : splits_of(b, x.q, x.k);
   Node *y = build_attention_call(b, &x, splits);
-  /* Shares of a single row are joined in the order of the heads, which is the result's. */
   if (splits > 1) {
-    Shares shares = sum_shares(b, one_row ? build_transpose(b, y, 2, 3) : y);
+    Shares shares = sum_shares(b, y);
     y = join_shares(b, &shares, q->type.dtype);
   }
-  if (splits == 1 || !one_row) y = build_transpose(b, y, 1, 2);
+  y = build_transpose(b, y, 1, 2);
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
 
@@ -642,16 +635,6 @@ static Node *sums_of_flex(Build *b, Node *sums) {
   return build_where(b, none, arg_float(-INFINITY), arg_node(times(b, sums, M_LOG2E)));
 }
 
-/* A row of several heads that share their keys becomes rows of one head, if tables serve all. */
-static void share_keys_of_flex(Build *b, Operands *x) {
-  int64_t times = heads_sharing(b, x);
-  for (int i = 0; i < 4; i++)
-    if (x->tables[i] && (!dim_is(x->tables[i]->type.shape[1], 1) || times > x->block_rows)) return;
-  if (x->scores) x->scores = four_axes(b, x->scores);
-  if (x->mask) x->mask = four_axes(b, x->mask);
-  share_keys(b, x);
-}
-
 /* The results, of keys in shares: of rows [B, H, T]. */
 static Node *join_flex_shares(Build *b, Node *shares, const ValueType *t) {
   Shares x = sum_shares(b, shares);
@@ -662,33 +645,24 @@ static Node *join_flex_shares(Build *b, Node *shares, const ValueType *t) {
   return NULL;
 }
 
-/* A number of each row, in units of log 2, as the call has rows. */
-static Node *of_flex_rows(Build *b, Node *x, const ValueType *t) {
-  return x->type.shape[1] == t->shape[1] ? x : build_view(b, x, t->rank, t->shape);
-}
-
 Node *decompose_flex_attention(Build *b) {
   const ValueType *t = b->in.n->type.items;
   Operands x = flex_operands(b);
   x.k = repeat_heads(b, x.k, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.k->type.shape[1]));
   x.v = repeat_heads(b, x.v, dim_floordiv(b->in.g->dims, x.q->type.shape[1], x.v->type.shape[1]));
-  share_keys_of_flex(b, &x);
+  share_keys(b, &x);
   b->nitems = b->in.n->type.nitems;
   b->items = ARENA_ARRAY(b->in.g->arena, Node *, b->nitems);
   bool of_most = result_is_used(b, 2); /* shares keep sums alone */
   int64_t splits = of_most ? 1 : splits_of(b, x.q, x.k);
-  bool packed = x.q->type.shape[1] != t->shape[1];
-  x.heads_first |= splits > 1 || packed;
+  x.heads_first |= splits > 1;
   Node *y = build_attention_call(b, &x, splits);
   if (splits > 1) return join_flex_shares(b, y, t);
   Node *sums = sums_of_flex(b, build_op1(b, OP_nereid_attention_sums_default, y));
-  b->items[1] = b->items[2] = of_flex_rows(b, sums, &t[1]);
-  if (of_most) {
-    Node *most = times(b, build_op1(b, OP_nereid_attention_most_default, y), M_LOG2E);
-    b->items[2] = of_flex_rows(b, most, &t[2]);
-  }
-  if (packed) y = build_view(b, y, t->rank, t->shape);
-  else if (!x.heads_first) y = build_transpose(b, y, 1, 2);
+  b->items[1] = b->items[2] = sums;
+  if (of_most)
+    b->items[2] = times(b, build_op1(b, OP_nereid_attention_most_default, y), M_LOG2E);
+  if (!x.heads_first) y = build_transpose(b, y, 1, 2);
   b->items[0] = y;
   return NULL;
 }

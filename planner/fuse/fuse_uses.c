@@ -119,9 +119,10 @@ static void score_uses(const Fusion *f, const Attention *x, uint32_t n, Node *co
                        UseAt *use, void *ctx) {
   Graph *g = f->graph;
   Dim at[4], index[4];
-  Dim head = dim_shared_index(g->dims, "head", dim_floordiv(g->dims, x->heads, x->key_heads));
+  Dim head = dim_shared_index(g->dims, "head", x->sharing);
+  Dim rows = x->packed ? x->own_rows : x->rows;
   attention_query_index(g, x, dim_shared_index(g->dims, "b", x->batches), head,
-                        dim_shared_index(g->dims, "m", x->rows),
+                        dim_shared_index(g->dims, "m", rows),
                         dim_shared_index(g->dims, "n", x->keys), at);
   for (uint32_t i = 0; i < n; i++) {
     if (!computed[i]) continue;

@@ -83,8 +83,7 @@ static void bind_axes(AttentionWriter *w) {
   kernel_bind(k, w->column, k->column ? k->column : "e", AXIS_N);
   if (w->x.splits > 1) kernel_bind(k, g->element[0], "tl.program_id(1)", AXIS_B);
   if (!of_values || w->x.heads == w->x.key_heads) return;
-  Dim heads = dim_floordiv(k->graph->dims, w->x.heads, w->x.key_heads);
-  w->head = attention_bind(w, "head", heads, "head", AXIS_B);
+  w->head = attention_bind(w, "head", w->x.sharing, "head", AXIS_B);
 }
 
 void attention_set_masks(Kernel *k, const char *rows, const char *columns) {
@@ -126,13 +125,10 @@ static void remember_tiles(Node **node, void *ctx) {
 /* The tile of a mask, or of a function of scores. */
 static Value value_of_scores(AttentionWriter *w, Node *n) {
   Graph *g = w->k->graph;
-  Dim at[4], index[4], of_tiles[GRAPH_RANK_MAX];
+  Dim at[4], index[4];
   attention_query_index(g, &w->x, w->k->group->index[0], w->head, w->row, w->key, at);
   attention_mask_index(g, n, at, index);
-  /* Rows of one head may be heads of the scores. */
-  bool view = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_VIEW && n->type.rank == 4;
-  if (view) view_index(g, n, index, of_tiles);
-  TileWalk walk = {w, view ? of_tiles : at, ARENA_ARRAY(w->k->arena, bool, g->nids)};
+  TileWalk walk = {w, at, ARENA_ARRAY(w->k->arena, bool, g->nids)};
   remember_tiles(&n, &walk);
   return kernel_value(w->k, n, index);
 }
@@ -244,6 +240,13 @@ double attention_growth(const AttentionWriter *w) {
   return w->x.dropout < 1 ? 1 / (1 - w->x.dropout) : 0;
 }
 
+/* The row of a score within its head. */
+static const char *row_in_head(AttentionWriter *w) {
+  if (w->x.kind == ATTENTION_GRAD_VALUE) return "n";
+  if (!w->x.packed) return "m";
+  return dim_is(w->x.rows, 1) ? "(m * 0)" : arena_printf(w->k->arena, "(m %% %s)", w->rows);
+}
+
 /* Philox gives four numbers: those of a row and four keys.  The counter has these keys, the row,
  * and which matrix of scores it is.  A tile has whole fours of keys: its blocks begin at multiples
  * of 16. */
@@ -266,7 +269,7 @@ const char *attention_keep_text(AttentionWriter *w) {
   text_printf(&t,
               "        b0, b1, b2, b3 = tl.philox(seed, fours.to(tl.uint32), "
               "%s.to(tl.uint32), %s, 0)\n",
-              of_values ? "n" : "m", number);
+              row_in_head(w), number);
   for (int i = 0; i < 4; i++)
     text_printf(&t, "        b%d = (b%d >> %d) >= %lld\n", i, i, 32 - BITS, least);
   text_printf(&t, "        keep = tl.join(tl.join(b0, b2), tl.join(b1, b3))%s\n",
@@ -362,7 +365,7 @@ const char *attention_loop(AttentionWriter *w) {
 const char *attention_edge(AttentionWriter *w) {
   Kernel *k = w->k;
   bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
-  const char *row = of_values ? "n" : "m", *key = of_values ? "m" : "n";
+  const char *row = row_in_head(w), *key = of_values ? "m" : "n";
   const char *text = w->ragged ? arena_printf(k->arena, "(n < %s)", w->walked) : NULL;
   if (w->x.high) {
     const char *high = attention_offset_by(k, row, w->x.high);
@@ -415,7 +418,7 @@ static const char *table_pointer(AttentionWriter *w, Node *table) {
   for (uint32_t i = 0; i < t->rank; i++) p.index[i] = dim_int(d, 0);
   for (uint32_t i = 0; i < 2; i++)
     if (!dim_is(t->shape[i], 1)) p.index[i] = at[i];
-  if (!dim_is(t->shape[2], 1)) {
+  if (!dim_is(t->shape[2], 1) && !w->x.packed) {
     const char *block = arena_printf(k->arena, "(start // %lld)", size);
     p.index[2] = attention_bind(w, "block", t->shape[2], block, AXIS_B);
   }
@@ -481,7 +484,7 @@ static bool finds_seen(const AttentionWriter *w) {
   enum { ROWS = 16, KEYS = 256 };
   const Attention *x = &w->x;
   return x->kind == ATTENTION_FORWARD && x->mask && !x->block_rows && !x->low && !x->high &&
-         dim_is_int(x->rows) && x->rows->value <= ROWS &&
+         dim_is_int(x->own_rows) && x->own_rows->value <= ROWS &&
          !(dim_is_int(x->keys) && x->keys->value < KEYS);
 }
 
@@ -491,6 +494,7 @@ static const char *seen_text(AttentionWriter *w) {
   Kernel *k = w->k;
   const ValueType *t = &w->x.mask->type;
   bool one = t->rank < 2 || dim_is(t->shape[t->rank - 2], 1);
+  if (w->x.packed && t->rank > 2) one = one && dim_is(t->shape[t->rank - 3], 1);
   const char *own = one ? "" : " & mmask";
   int64_t most = one ? OF_ROW : OF_ROWS, keys = most;
   if (dim_is_int(w->x.keys)) keys = power_of_2(w->x.keys->value, 1);
@@ -513,6 +517,11 @@ static const char *seen_text(AttentionWriter *w) {
   return attention_take_body(k);
 }
 
+/* The first row of the block in its head, and how many follow it: of packed rows any may. */
+static const char *first_row(const AttentionWriter *w) { return w->x.packed ? "0" : "start"; }
+
+static const char *rows_of_block(const AttentionWriter *w) { return w->x.packed ? w->rows : "BM"; }
+
 /* Walks keys from first to last, as far as rows of the block see them; from begin to end all rows
  * see all.  first is a multiple of BN. */
 void attention_walk_seen(AttentionWriter *w, AttentionCall *call) {
@@ -530,14 +539,14 @@ void attention_walk_seen(AttentionWriter *w, AttentionCall *call) {
     if (w->seen) kernel_line(k, "last = tl.maximum(last, first)");
   }
   if (w->x.low) {
-    const char *low = attention_offset_by(k, "start", w->x.low);
-    kernel_line(k, "begin = tl.cdiv(tl.maximum(%s + BM - 1, first), BN) * BN", low);
+    const char *low = attention_offset_by(k, first_row(w), w->x.low), *more = rows_of_block(w);
+    kernel_line(k, "begin = tl.cdiv(tl.maximum(%s + %s - 1, first), BN) * BN", low, more);
     kernel_line(k, "first = tl.maximum(first, (%s) // BN * BN)", low);
   }
   if (w->x.high) {
-    const char *high = attention_offset_by(k, "start", w->x.high);
+    const char *high = attention_offset_by(k, first_row(w), w->x.high);
     kernel_line(k, "end = (%s + 1) // BN * BN", high);
-    kernel_line(k, "last = tl.minimum(last, %s + BM)", high);
+    kernel_line(k, "last = tl.minimum(last, %s + %s)", high, rows_of_block(w));
   }
   kernel_line(k, w->x.low ? "begin = tl.minimum(begin, last)" : "begin = first");
   kernel_line(k, "end = tl.maximum(%s, begin)",
@@ -629,6 +638,7 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   AttentionWriter w = {.k = k, .x = attention_of(k->graph, k->group->nodes.data[0])};
   w.shape = shape;
   w.own = kernel_index(k, w.x.own_rows, NULL);
+  w.rows = kernel_operand(k, w.x.rows);
   w.walked = kernel_index(k, w.x.walked, NULL);
   if (shape->turns > 1) w.results = kernel_operand(k, w.x.batches);
   w.raw = w.x.chain || attention_part(k, OP_nereid_attention_grad_read_default);

@@ -17,6 +17,7 @@ typedef struct {
   bool ragged;          /* what is walked ends within a block */
   bool may_see_nothing; /* there may be rows that see no key */
   const char *own, *walked; /* how many of m and of n there are */
+  const char *rows;         /* how many rows a head of the query has */
   const char *results;      /* how many independent results take turns; NULL: none do */
   const char *whole, *edge; /* expressions, of one loop: blocks between them are seen whole */
   const char *seen;         /* statements that find the keys that rows see; NULL: none do */

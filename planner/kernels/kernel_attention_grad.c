@@ -191,8 +191,7 @@ static void walk_rows(AttentionWriter *w) {
   bool limits = w->x.high || w->x.low;
   if (limits) find_rows(w);
   if (w->head) {
-    Dim heads = dim_floordiv(k->graph->dims, w->x.heads, w->x.key_heads);
-    kernel_line(k, "for head in range(0, %s):", kernel_index(k, heads, NULL));
+    kernel_line(k, "for head in range(0, %s):", kernel_index(k, w->x.sharing, NULL));
     k->indent += 4;
   }
   if (w->x.block_rows) {

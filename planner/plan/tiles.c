@@ -659,7 +659,7 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
 /* A tile is within a block of the mask. */
 static Dim blocks_of_attention(const Tiles *t, const Attention *x, int64_t bm) {
   Dims *d = t->graph->dims;
-  if (!x->block_rows || attention_tiles_divide(x->own_block))
+  if (!x->own_block || attention_tiles_divide(x->own_block))
     return blocks_of_size(t, x->own_rows, bm);
   Dim tiles = blocks_of_size(t, dim_int(d, x->own_block), bm);
   return dim_mul(d, blocks_of_size(t, x->own_rows, x->own_block), tiles);

@@ -108,6 +108,7 @@ def define():
     rank("values of more axes", (2, ), (2, ), "attention loops", v=(3, 1))
     masks()
     places()
+    packed()
     heads()
     layouts()
     symbolic()
@@ -150,14 +151,14 @@ ROW_AND_KEY = ["r = torch.ops.aten.arange.default({t})",
                "c = torch.ops.aten.arange.default({s})"]
 
 
-def limits(name, lines, seen, extra=(), t=70, s=70):
+def limits(name, lines, seen, extra=(), t=70, s=70, h=2, kv=2, **more):
     """A mask that is made of places, beside `extra` inputs."""
-    inputs = {**qkv(2, 2, t, s, 16), **dict(extra)}
+    inputs = {**qkv(2, h, t, s, 16, kv=kv), **dict(extra)}
     before = [line.format(t=t, s=s) for line in ROW_AND_KEY]
-    lines = before + lines + [f"a = {SDPA}(q, k, v, mask)"]
+    lines = before + lines + [f"a = {SDPA}(q, k, v, mask, enable_gqa=True)"]
     q, k, v = (inputs[n] for n in "qkv")
     r, c = np.arange(t)[:, None], np.arange(s)
-    CASES[name] = transposed(inputs, lines, attention(q, k, v, seen(r, c)))
+    CASES[name] = transposed(inputs, lines, attention(q, k, v, seen(r, c)), **more)
 
 
 def places():
@@ -191,9 +192,39 @@ def places():
                lambda r, c: c <= r)
     limits("triu of -inf", ["n = " + op("full.default", "[70, 70]", "-inf"),
                             "mask = " + op("triu.default", "n", "1")], lambda r, c: c <= r)
+    end = ["r2 = " + op("add.Tensor", "r1", "{}"), "m = " + op("ge.Tensor", "r2", "c")]
+    for t, s, h, kv in (5, 600, 8, 2), (3, 70, 6, 1), (20, 90, 8, 2), (63, 64, 4, 2):
+        shape = dict(t=t, s=s, h=h, kv=kv, groups="attention loops" if s == 600 else "attention")
+        begin = [end[0].format(s - t), end[1]]
+        limits(f"packed rows of {h} heads, {t} by {s}",
+               begin + ["mask = " + op("unsqueeze.default", "m", "0")],
+               lambda r, c, n=s - t: c <= r + n, **shape)
+        narrow = ["l = " + op("sub.Tensor", "r2", "9"), "w = " + op("gt.Tensor", "c", "l"),
+                  "mask = " + op("bitwise_and.Tensor", "m", "w")]
+        limits(f"packed window of {h} heads, {t} by {s}", begin + narrow,
+               lambda r, c, n=s - t: (c <= r + n) & (c > r + n - 9), **shape)
     limits("all is seen", ["x = " + op("ge.Scalar", "r1", "0"),
                            "mask = " + op("expand.default", "x", "[70, 70]")],
            lambda r, c: (r >= 0) & (c >= 0))
+
+
+def packed():
+    """Few rows of heads that share their keys."""
+    gqa = ", enable_gqa=True"
+    rng = np.random.default_rng(11)
+    for t, s in (2, 40), (7, 500), (17, 33):
+        groups = "attention loops" if s == 500 else "attention"
+        inputs = qkv(2, 6, t, s, 16, kv=2)
+        masks = {"of heads": rng.random((2, 6, t, s)) < 0.6, "of rows": rng.random((t, s)) < 0.6,
+                 "of batches": rng.random((2, 1, 1, s)) < 0.6, "added": normal(5, 6, t, s)}
+        for name, mask in masks.items():
+            plain(f"packed, {t} rows, a mask {name}", {**inputs, "mask": mask}, gqa, groups=groups)
+        plain(f"packed, {t} rows, causal", inputs, ", None, 0.0, True" + gqa, causal=True,
+              groups=groups)
+    open_sizes = {"q": ["s0", 6, 5, 16], **{n: ["s0", 2, "s1", 16] for n in "kv"}}
+    plain("packed, any keys", qkv(2, 6, 5, 70, 16, kv=2), gqa, shapes=open_sizes,
+          groups="attention loops")
+    in_dtype("packed in f16", "f16", qkv(2, 8, 4, 50, 32, kv=2), gqa)
 
 
 def heads():
@@ -274,7 +305,7 @@ def shares():
     some = {**grouped, "mask": np.random.default_rng(9).random((2, 8, 1, 600)) < 0.5}
     plain("decode grouped with masks", some, ", enable_gqa=True", **more)
     few = {**qkv(2, 8, 1, 30, 16, kv=2), "mask": some["mask"][..., :30]}
-    plain("decode grouped, few keys", few, ", enable_gqa=True", groups="attention loops")
+    plain("decode grouped, few keys", few, ", enable_gqa=True")
     bias = normal(8, 1, 2, 1, 600)
     plain("decode with a bias", {**qkv(1, 2, 1, 600, 16), "mask": bias}, **more)
     plain("decode nothing", {**qkv(1, 2, 1, 600, 16), "mask": mask & False}, **more)
