@@ -369,7 +369,7 @@ void infer_counted(Infer *in) {
   infer_set_axis(in, x, 0, infer_size(in, "size"));
 }
 
-/* As many as data says; of no elements none. */
+/* A number that the data decides; 0 where there are no elements. */
 static Dim counted_of(Infer *in, Dim most) {
   return dim_is(most, 0) ? most : infer_unknown(in);
 }

@@ -61,7 +61,7 @@ static Parts by_table(Build *b, Parts x, Parts table) {
   Node *both = build_cat(b, 2, (Node *[]){table.re, table.im}, 1), *y;
   Node *turned[] = {x.im ? build_op1(b, OP_aten_neg_default, table.im) : NULL, table.re};
   if (x.im && b->in.g->host) {
-    /* One sum over both parts; what computes them writes them next to each other. */
+    /* A single sum over both parts: what computes them writes them next to each other. */
     Node *whole = build_cat(b, 2, (Node *[]){x.re, x.im}, rank_of(x.re) - 1);
     Node *rows[] = {both, build_cat(b, 2, turned, 1)};
     y = exact_product(b, whole, build_cat(b, 2, rows, 0));

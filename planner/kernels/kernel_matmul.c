@@ -7,7 +7,7 @@
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
 
-/* In which a product's elements are summed up. */
+/* The dtype of a product's sums. */
 static DType sum_dtype(const Node *n) {
   DType t = n->args[0].node->type.dtype;
   return t == DT_I8 ? DT_I32 : t == DT_F64 ? DT_F64 : DT_F32;

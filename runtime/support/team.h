@@ -49,7 +49,7 @@ typedef struct Team Team;
 struct Team {
   /* All n programs, which take about ns nanoseconds together. */
   void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
-  /* The same for programs that wait for others, all of which are begun. */
+  /* All n programs, of which some wait for others: each of them is begun. */
   void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 /* A launch of programs that wait for others, as they see it. */

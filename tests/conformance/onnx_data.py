@@ -229,7 +229,7 @@ def check(cases, device):
 
 
 def dtypes_of(case):
-    """Of inputs and outputs, also those in sequences and optional ones."""
+    """The dtypes of inputs and outputs, also in sequences and optional ones."""
     model = (case / "model.onnx").read_bytes()
     kinds = find(model, 7, 11, 2) + find(model, 7, 12, 2)
     while kinds:

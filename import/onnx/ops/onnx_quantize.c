@@ -179,7 +179,7 @@ static Node *sum_along(Build *b, Node *x, uint32_t axis) {
   return build_to(b, build_sum(b, build_to(b, x, DT_I32), 1u << axis, true), DT_I32);
 }
 
-/* Of [m, k] and [k, n]; zero points broadcast to them. */
+/* [m, k] by [k, n]; zero points broadcast to both. */
 static Node *product_of_bytes(OnnxCall *c, const OnnxFactor *left, const OnnxFactor *right) {
   Build *b = &c->b;
   Node *p = signed_zero(c, left), *q = signed_zero(c, right);

@@ -330,8 +330,8 @@ static Node *extreme(const Trees *t, const Votes *v, Node *at, bool least) {
   return build_reduce(b, least ? OP_aten_amin_default : OP_aten_amax_default, votes, 2, false);
 }
 
-/* As ONNX Runtime has it: a single target has its base value always, and is not transformed; of
- * several, those for which a row has no vote are 0. */
+/* ONNX Runtime adds the base value to a single target always and does not transform it; several
+ * targets are 0 where a row has no vote. */
 void onnx_op_tree_regressor(OnnxCall *c) {
   static const char *const names[] = {"target_treeids", "target_nodeids", "target_ids",
                                       "target_weights"};

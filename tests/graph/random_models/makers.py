@@ -322,7 +322,7 @@ def sliced(m):
 
 
 def cut_by_size(m):
-    """As many along an axis as half of another has."""
+    """A slice whose end is half of another axis."""
     a, b = m.value(1), m.value(1)
     axis = m.rng.randrange(a.rank)
     end = m.use(m.add("Div", [m.size(b, m.rng.randrange(b.rank)), m.ints(2)], [1], "i8"))
@@ -647,7 +647,7 @@ def branched(m):
 
 
 def looped(m):
-    """As many turns as an axis has, each adds; rows are stacked where `scans`."""
+    """A loop with a turn for each index of an axis, which adds; rows are stacked where `scans`."""
     a = m.value(1)
     b = m.value(1)
     trips = m.use(m.add("Squeeze", [m.size(b, m.rng.randrange(b.rank))], [], "i8"))
