@@ -473,10 +473,6 @@ static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
   return group && rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows;
 }
 
-/* A processor has room for several programs of small tiles, each of which makes one.  Three stages
- * of a large one were faster than four: fewer copies are issued between two tiles. */
-enum { PERSISTENT_STAGES = 3 };
-
 /* The sides of a part of images with so many rows; the result: how many such parts there are. */
 static Dim add_image_sides(const Tiles *t, const Group *g, int64_t rows, StepChoice *c) {
   enum { WARPGROUP_ROWS = 64 };
@@ -508,9 +504,9 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;
   if (t->gpu && bm * bn > TILING_SMALL && product_persists(t->fusion, g)) {
-    Dims *d = t->graph->dims;
-    c.grid[0] = dim_min(d, c.grid[0], dim_int(d, t->graph->gpu->processors));
-    c.stages = PERSISTENT_STAGES;
+    Dim tiles = c.grid[0], most = dim_int(t->graph->dims, t->graph->gpu->processors);
+    c.grid[0] = dim_min(t->graph->dims, tiles, most);
+    if (c.grid[0] != tiles) c.stages = TILING_PERSISTENT_STAGES;
   }
   return c;
 }
@@ -564,6 +560,11 @@ static bool rounds_to_tf32(const Graph *g, const Node *n) {
   return graph_rounds(g, prim_kind(n->op) == PRIM_CONVOLUTION ? ROUNDS_AS_CONVOLUTION : n->rounds);
 }
 
+/* Is a product's right operand contiguous along the axis that is summed up? */
+static bool has_contiguous_columns(Graph *g, Node *right) {
+  return view_stride(g, right, right->type.rank - 2) == 1;
+}
+
 /* False: sizes are open. */
 static bool group_product(const Tiles *t, const Group *g, Product *p) {
   int64_t e[4];
@@ -581,6 +582,8 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   p->sums = groups_of(g) == GROUPS_OF_SUM;
   if (strided_sums_words(t->graph, first)) p->k /= STRIDED_WORD;
   p->rounds = dtype == DT_F32 && rounds_to_tf32(t->graph, first);
+  p->columns = prim_kind(first->op) == PRIM_MATMUL && !prim_unpacks(first) &&
+               has_contiguous_columns(t->graph, first->args[1].node);
   return known && mean_group(t, g, p);
 }
 

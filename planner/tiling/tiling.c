@@ -34,9 +34,14 @@ static const Candidate halves[] = {
     {{16, 32, 128, 4, 4}, 0.5e6, 3},
     /* Without figures: where rings feed them. */
     {{64, 128, 64, 4, 5}, 0, 0},       {{64, 256, 64, 8, 4}, 0, 0},
-    {{128, 128, 64, 8, 5}, 0, 0},
+    {{128, 128, 64, 8, 5}, 0, 0},      {{128, 256, 64, 8, 4}, 0, 0},
+    {{128, 192, 64, 8, 5}, 0, 0},
+    /* No parts of images, which are powers of two. */
+    {{192, 128, 64, 8, 5}, 0, 0},
+    /* Each warpgroup has 96 columns, no whole panels of rows of a right operand. */
+    {{192, 192, 64, 8, 4}, 0, 0},
 };
-enum { HALVES_WITHOUT = 3 };
+enum { HALVES_WITHOUT = 7, HALVES_OF_ROWS = 2, HALVES_OF_COLUMNS = 1 };
 /* Convolutions' too: channels are often multiples of 160 and not of 128. */
 static const Candidate image_halves[] = {{{128, 160, 64, 8, 4}, 6.6e6, 1}};
 /* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */
@@ -107,8 +112,9 @@ static double product_bytes(const Product *p) {
 }
 
 static int count_tiles(const Family *f, const Product *p) {
-  bool rings = p && f == &half_tiles && tiling_has_rings(p);
-  return f->count + (rings ? HALVES_WITHOUT : 0);
+  if (!p || f != &half_tiles || !tiling_has_rings(p)) return f->count;
+  return f->count + HALVES_WITHOUT -
+         (p->images ? HALVES_OF_ROWS : p->columns ? 0 : HALVES_OF_COLUMNS);
 }
 
 static double tile_time(const Candidate *c, const Product *p) {

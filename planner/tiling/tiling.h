@@ -22,6 +22,7 @@ typedef struct {
   bool persists; /* a program makes several tiles, and copies the next one's operands ahead */
   bool rounds; /* f32 whose operands matrix units round to TF32 */
   bool sums; /* what is summed up is in groups, of which `batch` there are */
+  bool columns; /* the right operand's columns are contiguous in memory: its transpose's rows */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */
 } Product;
 
@@ -29,8 +30,10 @@ typedef struct {
   int bm, bn, bk, warps, stages;
 } Tile;
 
-/* A program makes several tiles of more elements; the most tiles of a list. */
-enum { TILING_SMALL = 128 * 128, TILING_MAX = 20 };
+/* A program makes several tiles of more elements, and has so many stages then: three of a large
+ * tile were faster than four, since fewer copies are issued between two tiles.  The most tiles of a
+ * list. */
+enum { TILING_SMALL = 128 * 128, TILING_PERSISTENT_STAGES = 3, TILING_MAX = 20 };
 
 /* For a GPU: all tiles for operands of dtype t, the one with the least time first; p NULL: sizes
  * are open, and the first is one for all of them.  Returns how many. */
