@@ -47,8 +47,10 @@ void plan_split_warps(const Plan *p, const Atom *atom, const Type *t, int warps,
 }
 
 bool schedule_has_panels(const Type *result, int wn) {
-  enum { PANEL_COLUMNS = 64 };
-  return wn == 1 || result->shape[1] / wn % PANEL_COLUMNS == 0;
+  enum { PANEL_COLUMNS = 64, LEAST_SHARE = 32 };
+  int columns = result->shape[1] / wn;
+  bool in_panel = result->shape[1] <= PANEL_COLUMNS && columns % LEAST_SHARE == 0;
+  return wn == 1 || columns % PANEL_COLUMNS == 0 || in_panel;
 }
 
 bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int wm, int wn) {
