@@ -244,6 +244,14 @@ static Affine first_of_dims(const Bind *s, Affine at, DimMask dims) {
   return at;
 }
 
+/* A number in n registers, for stores of so many elements at once. */
+static Ref repeat_number(Bind *s, Ref number, DType t, int64_t n) {
+  NestVar *v = bind_var(s, "same", t, DT_NONE, (uint32_t)n, false);
+  for (int64_t i = 0; i < n; i++)
+    nest_mov(&s->b, ref_sub(v, affine_const(i)), number, t);
+  return ref_sub(v, affine_const(0));
+}
+
 static void access_memory(Bind *s, const NestStmt *st) {
   bool has_dst = st->ndsts > 0, has_src = st->nsrcs > 0;
   Value guard = bind_guard_of(s, st), src[2] = {{.ref = ref_none()}, {.ref = ref_none()}};
@@ -267,8 +275,10 @@ static void access_memory(Bind *s, const NestStmt *st) {
   bool registers = st->code == NEST_LD ? dst.kind == REF_VAR && dst.var->count != 1
                                        : st->code == NEST_ST && src[0].ref.kind == REF_VAR;
   if (st->code == NEST_LD && dst.kind == REF_VAR && dst.var->tile.rank) registers = true;
-  if (registers) n = bind_vector_dim(s, st, &a, &guard, reg, &d);
-  Affine *subs[] = {&a.bytes, reg};
+  bool number = st->code == NEST_ST && src[0].ref.kind != REF_VAR && src[0].ref.kind != REF_NONE;
+  if (registers || number) n = bind_vector_dim(s, st, &a, &guard, number ? NULL : reg, &d);
+  if (number && n > 1) src[0].ref = repeat_number(s, src[0].ref, st->type, n);
+  Affine *subs[] = {&a.bytes, number ? &none : reg};
   NestBuilder outer = bind_open_vector(s, mask, d, n, subs, 2);
   NestStmt *out = nest_stmt(&s->b, st->code, st->ndsts, st->nsrcs);
   bind_copy_attrs(s, out, st);
