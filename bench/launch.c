@@ -95,7 +95,7 @@ static double batch_ns(Bench *b, int way) {
   return ns;
 }
 
-/* Of the ways from `first` on. */
+/* The ways from `first` on. */
 static void measure(Bench *b, int first, double median[WAYS]) {
   static double ns[WAYS][BATCHES];
   for (int i = -WARM_UP; i < BATCHES; i++)

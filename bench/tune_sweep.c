@@ -410,7 +410,7 @@ static int time_launch(nereid_timing *t, nereid_launch *l, double best) {
   return nereid_launch_time(t, l, NULL, &many);
 }
 
-/* With the first line of the reason. */
+/* The message ends with the first line of the reason. */
 static void print_failure(const Problem *p, const Config *c, const char *why) {
   if (!why) why = "?";
   printf("%s\t%s\tfail\t0\t0\t0\t0\t%.*s\n", p->name, c->text, (int)strcspn(why, "\n"), why);

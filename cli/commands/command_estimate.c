@@ -173,7 +173,7 @@ static void print_parts(const Estimation *e, const Guess *g) {
   printf("%-18s %s\n%s", "device", e->peaks.device, parts.data);
 }
 
-/* In this thread, whose last failure is the message. */
+/* This thread does it, since its last failure is the message. */
 static int estimate_only(Estimation *e) {
   Guess *g = &e->guesses[0];
   if (g->failure) return print_failure(e, g);

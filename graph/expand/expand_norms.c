@@ -99,7 +99,7 @@ Node *expand_matrix_norm(Build *b) {
   return matrix_norm(b, x, build_arg(b, "ord"), matrix_axes(b, x, dims));
 }
 
-/* Of all elements; of a vector or a matrix if there is an order. */
+/* The norm of all elements; of a vector or a matrix if there is an order. */
 Node *expand_norm(Build *b) {
   Node *x = build_self(b);
   Arg order = build_arg(b, "ord"), dim = build_arg(b, "dim");
@@ -269,7 +269,7 @@ Node *expand_foreach_powsum(Build *b) {
   return NULL;
 }
 
-/* Of all elements, of the order 2 if none is given. */
+/* The norm of all elements, of order 2 if none is given. */
 Node *expand_norm_of_all(Build *b) {
   Arg order = infer_has(&b->in, "p") ? build_arg(b, "p") : build_int(b, 2);
   return vector_norm_of(b, build_self(b), order, arg_none(), false);

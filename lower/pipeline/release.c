@@ -175,7 +175,7 @@ void release_body(Pipe *p, const Ahead *a) {
   copies.freed_phase = p->ring[0].phase;
   for (NestStmt *st = r->open; st; st = st->next)
     if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_open, 1);
-  /* With two slots these are of the next iteration. */
+  /* These are of the next iteration where there are two slots. */
   at.before = p->depth > 2 ? NULL : r->open ? r->open : r->place;
   pipe_issue_copies(p, &at, &copies);
 }

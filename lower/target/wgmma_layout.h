@@ -18,7 +18,8 @@
 
 /* The layout of a rank 2 tile whose axis `fast` is contiguous, and its bytes. */
 Layout wgmma_layout(const Type *tile, int fast, int64_t *bytes);
-/* A layout of that kind in panels with rows of so many bytes, 32, 64 or 128, which divide the axis. */
+/* A layout of that kind in panels with rows of so many bytes: 32, 64 or 128, which divide the
+ * axis. */
 Layout wgmma_panels(const Type *tile, int fast, int64_t row);
 
 /* The axis of operand `which` (0 A [M, K], 1 B [K, N]) that must be contiguous for a descriptor;

@@ -48,7 +48,7 @@ struct nereid_executable {
  * descriptions. */
 static inline bool api_is_sized(const nereid_executable *e) { return e->model->refused != NULL; }
 
-/* In the order of NEREID_GRAPH_LIBRARIES. */
+/* The order is that of NEREID_GRAPH_LIBRARIES. */
 typedef enum { LIBRARIES_BY_RECORDS, LIBRARIES_ALWAYS, LIBRARIES_NONE } LibraryUse;
 
 typedef struct {

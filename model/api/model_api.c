@@ -742,7 +742,7 @@ static int read_dtype(DType *out, const char *dtype) {
   return known ? 0 : error_set(NEREID_E_USAGE, E_GRAPH_DTYPE, dtype, hint);
 }
 
-/* In the order of NEREID_GRAPH_MODES. */
+/* The order is that of NEREID_GRAPH_MODES. */
 enum { MODE_DEFAULT, MODE_EAGER, MODE_REPLAY, MODE_TUNE };
 
 /* NULL is the default; -1 after an error. */

@@ -447,7 +447,7 @@ static int64_t depth(const Tiles *t, const Group *g, int64_t most_wanted) {
   return fitting(g->extent[3], each * most_wanted) / each;
 }
 
-/* Of which axis the first node's groups are parts. */
+/* The axis whose parts are the first node's groups. */
 static ProductGroups groups_of(const Group *g) {
   const Node *n = g->nodes.data[0];
   return prim_kind(n->op) == PRIM_MATMUL ? prim_groups(n) : GROUPS_NONE;

@@ -4,4 +4,4 @@ class GraphModule(torch.nn.Module):
         t: "f8e4m3fn[3, 32, 48]" = torch.ops.aten.permute.default(w, [0, 2, 1])
         fixed: "bf16[3, 16, 48]" = torch.ops.aten._scaled_grouped_mm.default(x, t, h, k, None, None, None, torch.bfloat16, True)
         open: "bf16[3, s0, 48]" = torch.ops.aten._scaled_grouped_mm.default(y, t, g, k, None, None, None, torch.bfloat16)
-        return (fixed, open)
+        return (fixed, open, s0)
