@@ -110,6 +110,8 @@ Dim dim_index_size(const Dims *d, Dim index);
 bool dim_mentions(Dim x, Dim symbol);
 /* An interval that holds all values of x, from its symbols' ranges. */
 DimRange dim_range(const Dims *d, Dim x);
+/* The same where symbol i has the range symbols[i]. */
+DimRange dim_range_of(const DimRange *symbols, Dim x);
 /* Is x a multiple of n, whatever its symbols are?  n > 0. */
 bool dim_divisible(Dim x, int64_t n);
 /* Is a <= b, whatever their symbols are?  False also if that is not known. */

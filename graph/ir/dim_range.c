@@ -54,29 +54,31 @@ static DimRange range_mod(DimRange b) {
   return (DimRange){0, b.hi == INT64_MAX ? INT64_MAX : b.hi - 1};
 }
 
-DimRange dim_range(const Dims *d, Dim x) {
+DimRange dim_range_of(const DimRange *symbols, Dim x) {
   DimRange r, a, b;
   switch (x->kind) {
     case DIM_INT: return (DimRange){x->value, x->value};
-    case DIM_SYMBOL: return d->ranges.data[x->symbol];
+    case DIM_SYMBOL: return symbols[x->symbol];
     case DIM_HUGE: return ANY;
     case DIM_SUM:
       r = (DimRange){x->value, x->value};
-      for (uint32_t i = 0; i < x->n; i++) r = range_add(r, dim_range(d, x->args[i]));
+      for (uint32_t i = 0; i < x->n; i++) r = range_add(r, dim_range_of(symbols, x->args[i]));
       return r;
     case DIM_PRODUCT:
       r = (DimRange){x->value, x->value};
-      for (uint32_t i = 0; i < x->n; i++) r = range_mul(r, dim_range(d, x->args[i]));
+      for (uint32_t i = 0; i < x->n; i++) r = range_mul(r, dim_range_of(symbols, x->args[i]));
       return r;
     default: break;
   }
-  a = dim_range(d, x->args[0]);
-  b = dim_range(d, x->args[1]);
+  a = dim_range_of(symbols, x->args[0]);
+  b = dim_range_of(symbols, x->args[1]);
   if (x->kind == DIM_FLOORDIV) return range_floordiv(a, b);
   if (x->kind == DIM_MOD) return range_mod(b);
   bool max = x->kind == DIM_MAX;
   return (DimRange){(a.lo > b.lo) == max ? a.lo : b.lo, (a.hi > b.hi) == max ? a.hi : b.hi};
 }
+
+DimRange dim_range(const Dims *d, Dim x) { return dim_range_of(d->ranges.data, x); }
 
 bool dim_mentions(Dim x, Dim symbol) {
   if (x == symbol) return true;

@@ -53,14 +53,14 @@ bool onnx_fold_gather(OnnxCall *c) {
   return set_picked(c, 0, x, axis, indices, index->n, rank, shape);
 }
 
-/* The indices of start, start + step, ... before end, which count as in Python. */
+/* The indices of start, start + step, ... before end, which count as in Python, but that a start
+ * before the axis is its first element. */
 static uint32_t slice_indices(int64_t size, int64_t start, int64_t end, int64_t step,
                               int64_t *indices) {
   uint32_t n = 0;
-  if (start < 0) start = start < -size ? -1 : start + size;
+  if (start < 0) start = start < -size ? 0 : start + size;
   if (end < 0) end = end < -size ? -1 : end + size;
   if (step > 0) {
-    if (start < 0) start = 0;
     for (; start < end && start < size; start += step < size ? step : size) indices[n++] = start;
   } else {
     if (start >= size) start = size - 1;

@@ -364,7 +364,9 @@ static int allocate_apart(Execution *e) {
 /* ---- all ---- */
 
 static int find_bytes(Execution *e, BufferState *b) {
-  int code = sizes_shape(e->sizes, b->plan, b->shape);
+  bool is_output = b->plan->kind == BUFFER_OUTPUT;
+  int code = is_output ? sizes_shape_with_room(e->sizes, b->plan, b->shape)
+                       : sizes_shape(e->sizes, b->plan, b->shape);
   if (code) return code;
   int64_t bytes = dtype_bytes(b->plan->dtype);
   bool zero = false, over = false;

@@ -29,6 +29,7 @@ Sizes *sizes_new(Arena *a, const Plan *p) {
   s->values = ARENA_ARRAY(a, int64_t, s->nsymbols);
   s->known = ARENA_ARRAY(a, bool, s->nsymbols);
   s->unread = ARENA_ARRAY(a, bool, s->nsymbols);
+  s->ranges = ARENA_ARRAY(a, DimRange, s->nsymbols);
   s->from = ARENA_ARRAY(a, SizeSource, s->nsymbols);
   return s;
 }
@@ -300,6 +301,22 @@ static bool has_unread(const Sizes *s, Dim x) {
   return found;
 }
 
+/* x is *value with unread sizes as large as they can be; it may be larger with smaller ones, as an
+ * axis less a size is.  Then *value becomes a bound. */
+static void raise_to_bound(const Sizes *s, Dim x, int64_t *value) {
+  if (!has_unread(s, x)) return;
+  for (uint32_t i = 0; i < s->nsymbols; i++)
+    s->ranges[i] = (DimRange){s->unread[i] ? 0 : s->values[i], s->values[i]};
+  int64_t most = dim_range_of(s->ranges, x).hi;
+  if (most > *value && most < INT64_MAX) *value = most;
+}
+
+int sizes_shape_with_room(const Sizes *s, const PlanBuffer *b, int64_t *shape) {
+  int code = sizes_shape(s, b, shape);
+  for (uint32_t i = 0; i < b->rank && !code; i++) raise_to_bound(s, b->shape[i], &shape[i]);
+  return code;
+}
+
 static bool is_settled(const Sizes *s, Dim x) {
   return are_symbols_known(s, x) && !has_unread(s, x);
 }
@@ -342,6 +359,7 @@ static int bind_reads(Sizes *s) {
     if (!sizes_eval(s, r->most, &most) || most < 0)
       return error_set(NEREID_E_USAGE, E_GRAPH_NO_SIZE, r->symbol->name, 0u,
                        dim_text(s, text, sizeof text, r->most));
+    raise_to_bound(s, r->most, &most);
     set_size(s, r, most);
     s->unread[r->symbol->symbol] = true;
   }

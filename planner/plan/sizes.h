@@ -18,6 +18,7 @@ typedef struct {
   uint32_t nsymbols;
   int64_t *values; /* of symbols, by number */
   bool *known;
+  DimRange *ranges; /* of symbols, while a bound is looked for */
   bool *unread;     /* data decides it, and it is as large as it can be until it is read */
   SizeSource *from; /* the first occurrence of a known symbol */
   bool refused;     /* the plan is not for the sizes of the inputs, nor for values that they have */
@@ -46,5 +47,7 @@ int sizes_read(Sizes *s, const PlanRead *r, int64_t value);
 bool sizes_eval(const Sizes *s, Dim x, int64_t *out);
 /* Evaluates a shape, whose sizes are not negative; a message names `what`. */
 int sizes_shape(const Sizes *s, const PlanBuffer *b, int64_t *shape);
+/* The same with room for whatever sizes that are not read yet will be. */
+int sizes_shape_with_room(const Sizes *s, const PlanBuffer *b, int64_t *shape);
 
 #endif

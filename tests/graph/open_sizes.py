@@ -62,6 +62,12 @@ ONE_NAME = o.model([o.node("Concat", "x y", "z", axis=0)],
 YES, NO = np.array(True), np.array(False)
 BACK = [o.ints("from", -1), o.ints("to", -2**62), o.ints("axis", 0), o.ints("st", -1)]
 
+# As many elements as data says: 1, 2 of rows, none without.
+FEW = [o.node("Min", "x two", "low"), o.node("Unique", "low", "few")]
+TWO = [o.floats("two", 2)]
+PART = [o.ints("from", -2), o.ints("to", 1), o.ints("axis", 0)]
+FAR = [o.ints("from", -2), o.ints("to", -2**40), o.ints("axis", 0), o.ints("st", -1)]
+
 CASES = [
     ("squeeze_axes", one("Squeeze", "x axis", initializers=NUMBERS[2:]),
      [((x(1, 4),), x(4)), ((x(3, 4),), None), ((x(0, 4),), None)]),
@@ -90,6 +96,18 @@ CASES = [
         initializers=NUMBERS[2:]), [((x(0, 4),), x(0, 4))]),
     ("backwards", one("Slice", "x from to axis st", initializers=BACK),
      [((x(3, 4),), x(3, 4)[::-1]), ((x(1, 4),), x(1, 4)), ((x(0, 4),), x(0, 4))]),
+    # ONNX, unlike NumPy, begins with the first element where the begin is before it.
+    ("back_from_afar", one("Slice", "x from to axis st", initializers=FAR),
+     [((x(3, 4),), x(3, 4)[1::-1]), ((x(1, 4),), x(1, 4)), ((x(0, 4),), x(0, 4))]),
+    ("back_among_few", one("Slice", "few from to axis st", more=FEW, initializers=FAR + TWO),
+     [((x(3, 4),), x(1)), ((x(0, 4),), x(0))]),
+    ("part_of_few", one("Slice", "few from to axis", more=FEW, initializers=PART + TWO),
+     [((x(3, 4),), x(1)), ((x(1, 4),), x(1)), ((x(0, 4),), x(0))]),
+    ("few_summed", one("CumSum", "few zero", more=FEW, initializers=NUMBERS[:1] + TWO,
+                       exclusive=1),
+     [((x(3, 4),), x(2) - 1), ((x(0, 4),), x(0))]),
+    ("few_of_few", one("Unique", "few", more=FEW, initializers=TWO),
+     [((x(3, 4),), x(2)), ((x(0, 4),), x(0))]),
     ("scan", SCAN, [((x(n, 4),), np.cumsum(x(n, 4), 0)) for n in (3, 1, 2)]),
     ("loop", LOOP, [((np.array(n), x(1)), x(n).reshape(n, 1)) for n in (4, 1, 4)]),
     ("if", IF, [((YES, x(2, 4)), np.concatenate([x(2, 4)] * 2)), ((NO, x(2, 4)), x(2, 4).sum()),

@@ -59,11 +59,13 @@ void onnx_op_topk(OnnxCall *c) {
 static Node *shift_axis(Build *b, Node *x, uint32_t axis, int64_t neutral) {
   Dim shape[GRAPH_RANK_MAX], one = build_const(b, 1), zero = build_const(b, 0);
   memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
-  if (!infer_at_least(&b->in, shape[axis], one)) return x;
-  Dim rest = dim_sub(b->in.g->dims, shape[axis], one);
+  Dim size = shape[axis], rest = dim_sub(b->in.g->dims, size, one);
+  bool maybe_empty = dim_range(b->in.g->dims, size).lo < 1;
   shape[axis] = one;
   Node *first = build_full(b, rank_of(x), shape, build_int(b, neutral), x->type.dtype);
-  return build_cat(b, 2, (Node *[]){first, build_slice(b, x, axis, zero, rest, 1)}, axis);
+  Node *after = maybe_empty ? x : build_slice(b, x, axis, zero, rest, 1);
+  Node *both = build_cat(b, 2, (Node *[]){first, after}, axis);
+  return maybe_empty ? build_slice(b, both, axis, zero, size, 1) : both;
 }
 
 static void cumulate(OnnxCall *c, OpId op, int64_t neutral) {

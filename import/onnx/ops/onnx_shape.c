@@ -241,13 +241,31 @@ static Node *reversed(OnnxCall *c, Node *x, uint32_t axis) {
   return build_with(&c->b, OP_aten_flip_default, x, axes);
 }
 
-/* A slice with a negative step is a slice of the reversed axis, whose index i is n-1-i. */
+/* The number of an index before which a slice of the reversed axis begins or ends. */
+static Dim place_from_end(OnnxCall *c, int64_t i, Dim size) {
+  Dims *d = onnx_dims(c);
+  Dim zero = build_const(&c->b, 0);
+  if (i < 0) return dim_min(d, size, build_const(&c->b, i > -INT32_MAX ? -1 - i : INT32_MAX));
+  Dim past = build_const(&c->b, i < INT32_MAX ? i + 1 : INT32_MAX);
+  return dim_max(d, zero, dim_sub(d, size, past));
+}
+
+/* A slice with a negative step is a slice of the reversed axis, whose index i is n-1-i.  Unlike in
+ * NumPy, a begin before the axis is its first element. */
 static Node *slice_back(OnnxCall *c, Node *x, uint32_t axis, int64_t start, int64_t end,
                         int64_t step) {
   Dim size = x->type.shape[axis];
-  if (!dim_is_int(size)) onnx_lack(c, "steps backwards along an axis of symbolic size");
+  if (!dim_is_int(size)) {
+    Dims *d = onnx_dims(c);
+    Dim most = dim_max(d, build_const(&c->b, 0), dim_sub(d, size, build_const(&c->b, 1)));
+    Dim first = dim_min(d, place_from_end(c, start, size), most);
+    Dim last = dim_max(d, first, place_from_end(c, end, size));
+    if (step < -INT32_MAX) step = -INT32_MAX;
+    return build_slice(&c->b, reversed(c, x, axis), axis, first, last, -step);
+  }
   int64_t n = size->value;
-  start = start < 0 ? (start < -n ? -1 : start + n) : start >= n ? n - 1 : start;
+  start = start < 0 ? (start < -n ? 0 : start + n) : start;
+  if (start >= n) start = n - 1;
   end = end < 0 ? (end < -n ? -1 : end + n) : end >= n ? n - 1 : end;
   if (end > start) end = start;
   Dim from = build_const(&c->b, n - 1 - start), to = build_const(&c->b, n - 1 - end);
