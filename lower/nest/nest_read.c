@@ -11,7 +11,8 @@ typedef struct {
   IrReader r;
   Nest *n;
   IrMap vars, buffers;
-  VEC(NestIndex *) open; /* indices of the loops around, outermost first */
+  VEC(NestIndex *) open;     /* indices of the loops around, outermost first */
+  VEC(NestIndex *) unrolled; /* of all unrolled loops so far */
   int depth;
 } NestReader;
 
@@ -250,12 +251,31 @@ static void read_region(NestReader *p, NestStmt *s) {
   p->depth--;
 }
 
-static NestIndex *read_index(NestReader *p) {
+static bool is_open(const NestReader *p, const NestIndex *index) {
+  for (size_t i = 0; i < p->open.len; i++)
+    if (p->open.data[i] == index) return true;
+  return false;
+}
+
+/* Unrolled loops that follow each other share an index where passes have cut one loop in two: which
+ * ones do, a text says by the name alone. */
+static NestIndex *index_of_unrolled(NestReader *p, Name name, int32_t extent) {
+  for (size_t i = 0; i < p->unrolled.len; i++) {
+    NestIndex *known = p->unrolled.data[i];
+    if (known->extent == extent && known->name == name && !is_open(p, known)) return known;
+  }
+  NestIndex *index = nest_index(p->n, name, extent);
+  vec_push(p->r.arena, &p->unrolled, index);
+  return index;
+}
+
+static NestIndex *read_index(NestReader *p, bool unrolled) {
   Name name = ir_word(&p->r, "an index");
   ir_expect(&p->r, ":");
   int32_t extent = (int32_t)ir_int_in(&p->r, 1, MAX_TILE);
   if (p->r.failed) return NULL;
-  NestIndex *index = nest_index(p->n, name, extent);
+  NestIndex *index =
+      unrolled ? index_of_unrolled(p, name, extent) : nest_index(p->n, name, extent);
   vec_push(p->r.arena, &p->open, index);
   return index;
 }
@@ -306,7 +326,7 @@ static void read_plain_stmt(NestReader *p, NestStmt *s) {
 
 static void read_loop(NestReader *p, NestStmt *s) {
   size_t outer = p->open.len;
-  s->index = read_index(p);
+  s->index = read_index(p, s->code == NEST_UNROLL);
   if (s->code == NEST_SERIAL && ir_accept(&p->r, "from")) {
     s->nsrcs = 2;
     s->srcs = ARENA_ARRAY(p->n->arena, Ref, 2);
@@ -363,7 +383,7 @@ static void read_nest(NestReader *p, NestStmt *s) {
   Span span = p->r.token.span;
   read_attrs(p, s);
   while (!p->r.failed && !ir_at(&p->r, "[")) {
-    read_index(p);
+    read_index(p, false);
     if (!ir_accept(&p->r, ",")) break;
   }
   size_t rank = p->open.len - outer;

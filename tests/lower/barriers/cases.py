@@ -13,9 +13,10 @@ VARIANTS = [(t, w, s) for s in (3, 2, 4, 1) for t, w in
 OF_TILES = "tiles", "overlapping_tiles"
 SKIPPED = {(name, v) for name in OF_TILES for v in VARIANTS if v not in
            (("sm_90a", 4, 3), ("sm_90a", 4, 4))}
-# Operands are turned in shared memory on Hopper alone.
+# Operands are turned in shared memory on Hopper alone.  Of sm_80 one variant is kept, whose text,
+# read back, was not proven: its unrolled loops share their indices.
 SKIPPED |= {(name, v) for name in ("matmul across tf32", "matmul across bytes") for v in VARIANTS
-            if v[0] != "sm_90a"}
+            if v[0] != "sm_90a" and (name, *v[:2]) != ("matmul across tf32", "sm_80", 4)}
 # Without copies that run ahead, the second product's wait is for the first one, too.
 SKIPPED |= {(name, ("sm_90a", 4, 1)) for name in ("grad_keys", "grad_query")}
 # What none of these runs can miss, though the compiler cannot know; and what a proof does not need:
