@@ -228,15 +228,20 @@ static bool transparent_cast(const NestStmt *st, bool address, const Value *x) {
   return address && dtype_is_signed(st->type) && dtype_bits(st->to) == 64;
 }
 
-/* The unrolled dims that are the lowest digits of a form: the rest of the form is divisible by the
- * product of their extents, and so is `bound`. */
+/* Has a thread all numbers that the dim counts?  The lanes of a vector are one thread's. */
+static bool is_counted_here(const Bind *s, const Dim *d) {
+  return bind_unrolled(d) || (d->hw == HW_LANE && machine_has(s->u->machine, HAS_LOCKSTEP));
+}
+
+/* Such dims that are the lowest digits of a form: the rest of the form is divisible by the product
+ * of their extents, and so is `bound`. */
 static DimMask lowest_dims(const Bind *s, const Form *f, int64_t bound) {
   DimMask low = 0;
   for (bool again = true; again;) {
     again = false;
     for (int d = 0; d < s->ndims; d++) {
       int64_t k = f->g[0].coef[d];
-      if (f->g[0].var || k <= 0 || low >> d & 1 || !bind_unrolled(&s->dims[d])) continue;
+      if (f->g[0].var || k <= 0 || low >> d & 1 || !is_counted_here(s, &s->dims[d])) continue;
       int64_t span = k * s->dims[d].extent;
       bool lowest = bound % span == 0;
       for (int e = 0; e < s->ndims; e++)
@@ -478,12 +483,30 @@ Value bind_eval_op(Bind *s, const NestStmt *st, bool address) {
 
 static bool is_own_element(const Bind *s) { return !s->at.first && !s->at.before; }
 
-/* The operand where the dims of `low` are 0. */
-static Value first_of_groups(Bind *s, const NestStmt *st, bool address, DimMask low) {
+/* The dims that count lanes. */
+static DimMask lane_dims(const Bind *s) {
+  DimMask lanes = 0;
+  for (int d = 0; d < s->ndims; d++)
+    if (s->dims[d].hw == HW_LANE) lanes |= (DimMask)1 << d;
+  return lanes;
+}
+
+/* The operand where the dims of `low` are 0.  What it reads of registers is each lane's own: then
+ * lanes are no part of *low any more. */
+static Value first_of_groups(Bind *s, const NestStmt *st, bool address, DimMask *low) {
   Where outer = s->at;
-  s->at.first |= low;
-  Value v = bind_eval(s, st->srcs[0], st->type, address);
-  s->at = outer;
+  bool others = s->reads_registers, again = true;
+  DimMask lanes = lane_dims(s);
+  Value v;
+  while (again) {
+    s->reads_registers = false;
+    s->at.first |= *low;
+    v = bind_eval(s, st->srcs[0], st->type, address);
+    s->at = outer;
+    again = s->reads_registers && *low & lanes;
+    *low &= ~(again ? lanes : 0);
+  }
+  s->reads_registers |= others;
   return v;
 }
 
@@ -576,7 +599,7 @@ static Value made_by_hint(Bind *s, const NestStmt *st, bool address) {
   DimMask low = contig == 1 ? lowest_dims(s, &at, constancy)
                 : address   ? lowest_dims(s, &at, contig)
                             : 0;
-  Value v = first_of_groups(s, st, address, low);
+  Value v = first_of_groups(s, st, address, &low);
   if (!low || contig == 1) return v;
   if (!v.is_form && v.type == DT_PTR) return bind_eval(s, st->srcs[0], st->type, address);
   if (!v.is_form) v = with_rest(form_const(0), &v);

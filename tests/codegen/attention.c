@@ -200,13 +200,6 @@ INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
 #endif
 }
 #endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
-}
-#endif
 #ifndef NEREID_lanes_below_or_at
 #define NEREID_lanes_below_or_at
 /* In how many of the first lanes does x + lane <= n hold? */
@@ -506,7 +499,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   vf32 scores_1[256];
   int32_t t57[64];
   bool t58[64];
-  vf32 t107[64];
+  vf32 t106[64];
   const int32_t lane = 0; /* ../../examples/kernels/attention.py:18 */
   const int32_t t59 = lane * 2;
   const int32_t t81 = lane * 64;
@@ -566,7 +559,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     vf32 t44[64];
     bool t68[32];
     vf32 scores_3[64];
-    vf32 t97[64];
+    vf32 t96[64];
     vf32 p_1[64];
     for (int b_2 = 0; b_2 < 32; b_2++) { /* ../../examples/kernels/attention.py:51 */
       const int32_t t67 = start + (b_2);
@@ -622,18 +615,19 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     }
     const bool t30 = start >= full; /* ../../examples/kernels/attention.py:55 */
     if (t30) {
-      int32_t t85[4];
-      int t86[4];
-      const int32_t t84 = lane + start; /* ../../examples/kernels/attention.py:59 */
+      bool t85[4];
+      int32_t t87[4];
+      const int32_t t86 = lane + start; /* ../../examples/kernels/attention.py:59 */
       UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        t85[b_2] = t84 + (8*b_2);
-        t86[b_2] = lanes_below(t85[b_2], seq_len);
+        const int32_t t84 = start + (8*b_2);
+        t85[b_2] = t84 < seq_len;
+        t87[b_2] = t86 + (8*b_2);
       }
       for (int a_2 = 0; a_2 < 64; a_2++) {
         UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-          const int t90 = lanes_below_or_at(t85[b_2], t57[a_2]);
-          const int t91 = min_i32(t86[b_2], t90);
-          const vf32 scores_2 = vselect_f32(vfirst(t91), scores[4*a_2 + b_2], vsplat_f32((-__builtin_inff())));
+          const int t89 = lanes_below_or_at(t87[b_2], t57[a_2]);
+          const int t90 = min_i32(((t85[b_2]) ? LANES : 0), t89);
+          const vf32 scores_2 = vselect_f32(vfirst(t90), scores[4*a_2 + b_2], vsplat_f32((-__builtin_inff())));
           scores_1[4*a_2 + b_2] = scores_2; /* ../../examples/kernels/attention.py:55 */
         }
       }
@@ -651,22 +645,22 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_2 = 0; a_2 < 64; a_2++) {
-      const vf32 t92 = __builtin_shufflevector(scores_3[a_2], scores_3[a_2], 4, 5, 6, 7, 0, 1, 2, 3);
+      const vf32 t91 = __builtin_shufflevector(scores_3[a_2], scores_3[a_2], 4, 5, 6, 7, 0, 1, 2, 3);
+      scores_3[a_2] = vmax_f32(scores_3[a_2], t91);
+      const vf32 t92 = __builtin_shufflevector(scores_3[a_2], scores_3[a_2], 2, 3, 0, 1, 6, 7, 4, 5);
       scores_3[a_2] = vmax_f32(scores_3[a_2], t92);
-      const vf32 t93 = __builtin_shufflevector(scores_3[a_2], scores_3[a_2], 2, 3, 0, 1, 6, 7, 4, 5);
+      const vf32 t93 = __builtin_shufflevector(scores_3[a_2], scores_3[a_2], 1, 0, 3, 2, 5, 4, 7, 6);
       scores_3[a_2] = vmax_f32(scores_3[a_2], t93);
-      const vf32 t94 = __builtin_shufflevector(scores_3[a_2], scores_3[a_2], 1, 0, 3, 2, 5, 4, 7, 6);
-      scores_3[a_2] = vmax_f32(scores_3[a_2], t94);
     }
     for (int r = 0; r < 64; r++) t36[0 + r] = scores_3[0 + r];
     for (int a_2 = 0; a_2 < 64; a_2++) {
       const vf32 highest = t36[a_2] * t37;
-      const vf32 t95 = highest - row_max[a_2]; /* ../../examples/kernels/attention.py:64 */
-      const vi32 t96 = t95 > 8.0f;
-      new_max[a_2] = vselect_f32(t96, highest, row_max[a_2]);
-      t97[a_2] = -new_max[a_2]; /* ../../examples/kernels/attention.py:65 */
-      const vf32 t99 = row_max[a_2] - new_max[a_2]; /* ../../examples/kernels/attention.py:66 */
-      older[a_2] = vexp2_f32(t99);
+      const vf32 t94 = highest - row_max[a_2]; /* ../../examples/kernels/attention.py:64 */
+      const vi32 t95 = t94 > 8.0f;
+      new_max[a_2] = vselect_f32(t95, highest, row_max[a_2]);
+      t96[a_2] = -new_max[a_2]; /* ../../examples/kernels/attention.py:65 */
+      const vf32 t98 = row_max[a_2] - new_max[a_2]; /* ../../examples/kernels/attention.py:66 */
+      older[a_2] = vexp2_f32(t98);
     }
     for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:68 */
       UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
@@ -675,8 +669,8 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     }
     for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:65 */
       UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-        const vf32 t98 = vfma_f32(scores_1[4*a_2 + b_2], vsplat_f32(t37), t97[a_2]);
-        p[4*a_2 + b_2] = vexp2_f32(t98);
+        const vf32 t97 = vfma_f32(scores_1[4*a_2 + b_2], vsplat_f32(t37), t96[a_2]);
+        p[4*a_2 + b_2] = vexp2_f32(t97);
         const vf32 t45 = vround_f16(p[4*a_2 + b_2]); /* ../../examples/kernels/attention.py:68 */
         vstore_f16(shared + t59 + 64*a_2 + 16*b_2 + 8192, t45);
       }
@@ -688,12 +682,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_2 = 0; a_2 < 64; a_2++) {
-      const vf32 t100 = __builtin_shufflevector(p_1[a_2], p_1[a_2], 4, 5, 6, 7, 0, 1, 2, 3);
+      const vf32 t99 = __builtin_shufflevector(p_1[a_2], p_1[a_2], 4, 5, 6, 7, 0, 1, 2, 3);
+      p_1[a_2] = p_1[a_2] + t99;
+      const vf32 t100 = __builtin_shufflevector(p_1[a_2], p_1[a_2], 2, 3, 0, 1, 6, 7, 4, 5);
       p_1[a_2] = p_1[a_2] + t100;
-      const vf32 t101 = __builtin_shufflevector(p_1[a_2], p_1[a_2], 2, 3, 0, 1, 6, 7, 4, 5);
+      const vf32 t101 = __builtin_shufflevector(p_1[a_2], p_1[a_2], 1, 0, 3, 2, 5, 4, 7, 6);
       p_1[a_2] = p_1[a_2] + t101;
-      const vf32 t102 = __builtin_shufflevector(p_1[a_2], p_1[a_2], 1, 0, 3, 2, 5, 4, 7, 6);
-      p_1[a_2] = p_1[a_2] + t102;
     }
     for (int r = 0; r < 64; r++) t44[0 + r] = p_1[0 + r];
     for (int a_2 = 0; a_2 < 32; a_2++) { /* ../../examples/kernels/attention.py:52 */
@@ -715,12 +709,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
           float a_1[4];
           vf32 b_1[2];
           UNROLL(4) for (int a_3 = 0; a_3 < 4; a_3++) {
-            const float t103 = load_f16(shared + 256*a_2 + 64*a_3 + 2*k_2 + 8192);
-            a_1[a_3] = t103;
+            const float t102 = load_f16(shared + 256*a_2 + 64*a_3 + 2*k_2 + 8192);
+            a_1[a_3] = t102;
           }
           UNROLL(2) for (int b_3 = 0; b_3 < 2; b_3++) {
-            const vf32 t104 = vload_f16(shared + t59 + 32*b_2 + 16*b_3 + 128*k_2 + 12288);
-            b_1[b_3] = t104;
+            const vf32 t103 = vload_f16(shared + t59 + 32*b_2 + 16*b_3 + 128*k_2 + 12288);
+            b_1[b_3] = t103;
           }
           UNROLL(4) for (int a_3 = 0; a_3 < 4; a_3++) {
             UNROLL(2) for (int b_3 = 0; b_3 < 2; b_3++) {
@@ -741,33 +735,33 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     }
   }
   for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:71 */
-    t107[a_2] = 1.0f / row_sum[a_2];
+    t106[a_2] = 1.0f / row_sum[a_2];
   }
-  char *t111 = out_ptr + t60;
-  char *t113 = t111 + t62;
-  char *t116 = t113 + t65;
-  const int32_t t117 = t2 + 1; /* ../../examples/kernels/attention.py:36 */
-  const int32_t place_1 = t1 + t117;
-  const int32_t t118 = div_i32(place_1, blocks);
-  const int32_t t119 = rem_i32(place_1, 1);
-  const int32_t head_2 = t118 + t119;
-  const int64_t t120 = (int64_t)head_2;
-  const int64_t t121 = t120 * t8;
-  const int64_t head_3 = t121 * 64ll;
-  const int64_t t122 = head_3 * 2ll;
-  char *t123 = t61 + t122;
-  const int32_t t124 = rem_i32(place_1, blocks);
-  const int32_t block_1 = t3 - t124;
+  char *t110 = out_ptr + t60;
+  char *t112 = t110 + t62;
+  char *t115 = t112 + t65;
+  const int32_t t116 = t2 + 1; /* ../../examples/kernels/attention.py:36 */
+  const int32_t place_1 = t1 + t116;
+  const int32_t t117 = div_i32(place_1, blocks);
+  const int32_t t118 = rem_i32(place_1, 1);
+  const int32_t head_2 = t117 + t118;
+  const int64_t t119 = (int64_t)head_2;
+  const int64_t t120 = t119 * t8;
+  const int64_t head_3 = t120 * 64ll;
+  const int64_t t121 = head_3 * 2ll;
+  char *t122 = t61 + t121;
+  const int32_t t123 = rem_i32(place_1, blocks);
+  const int32_t block_1 = t3 - t123;
   const int32_t first_query_1 = block_1 * 64;
-  const int64_t t125 = (int64_t)first_query_1;
-  const int64_t t126 = t125 * 128ll;
-  char *t127 = t123 + t126;
+  const int64_t t124 = (int64_t)first_query_1;
+  const int64_t t125 = t124 * 128ll;
+  char *t126 = t122 + t125;
   for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:71 */
     UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
-      const vf32 t108 = acc[8*a_2 + b_2] * t107[a_2];
-      const vf32 t109 = vround_f16(t108);
-      if (t58[a_2]) vstream_f16(t116 + 128*a_2 + 16*b_2, t109, stream);
-      __builtin_prefetch(t127 + 128*a_2 + 16*b_2, 0, 2); /* ../../examples/kernels/attention.py:36 */
+      const vf32 t107 = acc[8*a_2 + b_2] * t106[a_2];
+      const vf32 t108 = vround_f16(t107);
+      if (t58[a_2]) vstream_f16(t115 + 128*a_2 + 16*b_2, t108, stream);
+      __builtin_prefetch(t126 + 128*a_2 + 16*b_2, 0, 2); /* ../../examples/kernels/attention.py:36 */
     }
   }
 }
@@ -816,7 +810,7 @@ static void attention_share(void *context, Part *parts, int self, int threads) {
 static double attention_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
   return 1414.36
-      + loop_trips(0.0, __builtin_fmin((((((double)grid[0] - 1.0) - __builtin_fmod(((0.5 * (grid[1] - 1) * (double)grid[0]) + 0.5 * (grid[0] - 1)), (double)grid[0])) * 64.0) + 64.0), (double)load_i32(args + 32)), 32.0) * 13574.2;
+      + loop_trips(0.0, __builtin_fmin((((((double)grid[0] - 1.0) - __builtin_fmod(((0.5 * (grid[1] - 1) * (double)grid[0]) + 0.5 * (grid[0] - 1)), (double)grid[0])) * 64.0) + 64.0), (double)load_i32(args + 32)), 32.0) * 13574.6;
 }
 
 /* All programs, by the threads of a team; without one (NULL), by this thread. */

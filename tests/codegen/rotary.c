@@ -48,12 +48,9 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
-}
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_memcpy
 #define NEREID_memcpy
@@ -66,99 +63,6 @@ INLINE vf32 vload_f32(const char *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
-#endif
-#ifndef NEREID_vramp_i32
-#define NEREID_vramp_i32
-/* x, x + step, ... */
-INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
-#endif
-#ifndef NEREID_vsplat_i32
-#define NEREID_vsplat_i32
-INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
-#endif
-#ifndef NEREID_vfirst
-#define NEREID_vfirst
-/* The mask of the first n lanes. */
-INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
-#endif
-#ifndef NEREID_vselect_i32
-#define NEREID_vselect_i32
-INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
-  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
-}
-#endif
-#ifndef NEREID_LANE_SETS
-#define NEREID_LANE_SETS
-/* Sets of lanes; loads and stores of elements of so many bits, if there are any. */
-#define LANE_SETS 1
-typedef char SET_BYTES VECTOR(char);
-typedef long long SET_LONGS VECTOR(long long);
-#if defined(__clang__)
-#elif LANES == 16 && defined(__AVX512VL__) && defined(__AVX512BW__)
-#define FIRST_SET(n) (uint16_t)((1u << (n)) - 1)
-#define MASK_SET(m) (uint16_t)__builtin_ia32_ptestmd512(m, m, -1)
-#define LOAD_8(p, v, s) __builtin_ia32_loaddquqi128_mask(p, (SET_BYTES)v, s)
-#define STORE_8(p, v, s) __builtin_ia32_storedquqi128_mask(p, (SET_BYTES)v, s)
-#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi256_mask((const short *)p, (vi16)v, s)
-#define STORE_16(p, v, s) __builtin_ia32_storedquhi256_mask((short *)p, (vi16)v, s)
-#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi512_mask((const int *)p, (vi32)v, s)
-#define STORE_32(p, v, s) __builtin_ia32_storedqusi512_mask((int *)p, (vi32)v, s)
-#elif LANES == 8 && defined(__AVX512VL__) && defined(__AVX512BW__)
-#define FIRST_SET(n) (uint8_t)((1u << (n)) - 1)
-#define MASK_SET(m) (uint8_t)__builtin_ia32_ptestmd256(m, m, -1)
-#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi128_mask((const short *)p, (vi16)v, s)
-#define STORE_16(p, v, s) __builtin_ia32_storedquhi128_mask((short *)p, (vi16)v, s)
-#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi256_mask((const int *)p, (vi32)v, s)
-#define STORE_32(p, v, s) __builtin_ia32_storedqusi256_mask((int *)p, (vi32)v, s)
-#define LOAD_64(p, v, s) \
-  __builtin_ia32_loaddqudi512_mask((const long long *)p, (SET_LONGS)v, s)
-#define STORE_64(p, v, s) \
-  __builtin_ia32_storedqudi512_mask((long long *)p, (SET_LONGS)v, s)
-#elif LANES == 8 && defined(__AVX2__)
-#define FIRST_SET(n) vfirst(n)
-#define MASK_SET(m) m
-#define LOAD_32(p, v, s) \
-  vselect_i32(s, __builtin_ia32_maskloadd256((const vi32 *)p, s), (vi32)v)
-#define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
-#endif
-#endif
-#ifndef NEREID_load_f32
-#define NEREID_load_f32
-INLINE float load_f32(const char *p) {
-  float x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
-#ifndef NEREID_vload_some_f32
-#define NEREID_vload_some_f32
-#if LANE_SETS && defined(LOAD_32)
-INLINE vf32 vload_some_f32(const char *p, int n, vf32 v) {
-  return (vf32)LOAD_32(p, v, FIRST_SET(n));
-}
-#else
-RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
-  float x[LANES];
-  memcpy(x, &v, sizeof v);
-  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
-  memcpy(&v, x, sizeof v);
-  return v;
-}
-#endif
-#endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
-  return n > 0 ? vload_some_f32(p, n, v) : v;
-}
-#endif
-#ifndef NEREID_vsplat_f32
-#define NEREID_vsplat_f32
-INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
-#endif
-#ifndef NEREID_min_i32
-#define NEREID_min_i32
-INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 #endif
 #ifndef NEREID_fma_f32
 #define NEREID_fma_f32
@@ -232,26 +136,6 @@ INLINE void vstream_f32(char *p, vf32 v, bool stream) {
   if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
 #endif
   else vstore_f32(p, v);
-}
-#endif
-#ifndef NEREID_store_f32
-#define NEREID_store_f32
-INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
-#endif
-#ifndef NEREID_vstore_some_f32
-#define NEREID_vstore_some_f32
-#if LANE_SETS && defined(STORE_32)
-INLINE void vstore_some_f32(char *p, int n, vf32 v) { STORE_32(p, v, FIRST_SET(n)); }
-#else
-RARE void vstore_some_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
-}
-#endif
-#endif
-#ifndef NEREID_vstore_first_f32
-#define NEREID_vstore_first_f32
-INLINE void vstore_first_f32(char *p, int n, vf32 v) {
-  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -363,93 +247,90 @@ static void rotary_program(char *x_ptr, char *cos_ptr, char *sin_ptr, char *out_
   vf32 sin[4];
   vf32 a[16];
   vf32 b[16];
-  int t55[4];
-  bool t64[4];
-  int t67[16];
-  char *t83[4];
-  char *t106[4];
-  vf32 t114[16];
-  char *t130[4];
-  vf32 t137[16];
-  char *t155[4];
+  bool t54[4];
+  bool t62[4];
+  bool t64[16];
+  char *t80[4];
+  char *t102[4];
+  vf32 t109[16];
+  char *t125[4];
+  vf32 t131[16];
+  char *t149[4];
   const int32_t lane = 0; /* ../../examples/kernels/rotary.py:13 */
-  const int32_t t56 = lane * 4;
+  const int32_t t55 = lane * 4;
   const int32_t token = (int32_t)pid_0; /* ../../examples/kernels/rotary.py:15 */
   const int32_t t0 = (int32_t)pid_1; /* ../../examples/kernels/rotary.py:16 */
   const int32_t t1 = t0 * 4;
   const int32_t t2 = token * half; /* ../../examples/kernels/rotary.py:18 */
   char *t3 = cos_ptr + 4ll * t2;
-  const int64_t t57 = (int64_t)t56;
-  char *t58 = t3 + t57;
+  const int64_t t56 = (int64_t)t55;
+  char *t57 = t3 + t56;
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    const int32_t t54 = lane + (8*a_2);
-    t55[a_2] = lanes_below(t54, half);
-    if (t55[a_2] == LANES) cos[a_2] = vload_f32(t58 + 32*a_2);
-    else cos[a_2] = vload_first_f32(t58 + 32*a_2, t55[a_2], vsplat_f32(0));
+    t54[a_2] = (8*a_2) < half;
+    cos[a_2] = vsplat_f32(0);
+    if (t54[a_2]) cos[a_2] = vload_f32(t57 + 32*a_2);
   }
   char *t7 = sin_ptr + 4ll * t2; /* ../../examples/kernels/rotary.py:19 */
-  char *t62 = t7 + t57;
+  char *t60 = t7 + t56;
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-    if (t55[a_2] == LANES) sin[a_2] = vload_f32(t62 + 32*a_2);
-    else sin[a_2] = vload_first_f32(t62 + 32*a_2, t55[a_2], vsplat_f32(0));
+    sin[a_2] = vsplat_f32(0);
+    if (t54[a_2]) sin[a_2] = vload_f32(t60 + 32*a_2);
   }
   const int32_t t10 = token * n_heads; /* ../../examples/kernels/rotary.py:21 */
-  const int64_t t68 = (int64_t)t10; /* ../../examples/kernels/rotary.py:23 */
-  const int64_t t69 = (int64_t)half;
-  const int64_t t70 = t68 * t69;
-  const int64_t t71 = (int64_t)t1;
-  const int64_t t73 = t71 * t69;
-  char *t75 = x_ptr + t57;
-  const int64_t t80 = t70 * 8ll;
-  const int64_t t82 = t73 * 8ll;
-  const int64_t t98 = t69 * 4ll; /* ../../examples/kernels/rotary.py:24 */
-  char *t99 = t75 + t98;
-  char *t122 = out_ptr + t57; /* ../../examples/kernels/rotary.py:25 */
-  char *t148 = t122 + t98; /* ../../examples/kernels/rotary.py:26 */
+  const int64_t t65 = (int64_t)t10; /* ../../examples/kernels/rotary.py:23 */
+  const int64_t t66 = (int64_t)half;
+  const int64_t t67 = t65 * t66;
+  const int64_t t68 = (int64_t)t1;
+  const int64_t t70 = t68 * t66;
+  char *t72 = x_ptr + t56;
+  const int64_t t77 = t67 * 8ll;
+  const int64_t t79 = t70 * 8ll;
+  const int64_t t94 = t66 * 4ll; /* ../../examples/kernels/rotary.py:24 */
+  char *t95 = t72 + t94;
+  char *t117 = out_ptr + t56; /* ../../examples/kernels/rotary.py:25 */
+  char *t142 = t117 + t94; /* ../../examples/kernels/rotary.py:26 */
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:23 */
-    const int32_t t63 = t1 + (a_2);
-    t64[a_2] = t63 < n_heads;
-    const int64_t t79 = t69 * (int64_t)(8*a_2);
-    char *t77 = t75 + t79;
-    char *t81 = t77 + t80;
-    t83[a_2] = t81 + t82;
-    const int64_t t102 = t69 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:24 */
-    char *t100 = t99 + t102;
-    char *t104 = t100 + t80;
-    t106[a_2] = t104 + t82;
-    const int64_t t126 = t69 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:25 */
-    char *t124 = t122 + t126;
-    char *t128 = t124 + t80;
-    t130[a_2] = t128 + t82;
-    const int64_t t151 = t69 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:26 */
-    char *t149 = t148 + t151;
-    char *t153 = t149 + t80;
-    t155[a_2] = t153 + t82;
+    const int32_t t61 = t1 + (a_2);
+    t62[a_2] = t61 < n_heads;
+    const int64_t t76 = t66 * (int64_t)(8*a_2);
+    char *t74 = t72 + t76;
+    char *t78 = t74 + t77;
+    t80[a_2] = t78 + t79;
+    const int64_t t98 = t66 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:24 */
+    char *t96 = t95 + t98;
+    char *t100 = t96 + t77;
+    t102[a_2] = t100 + t79;
+    const int64_t t121 = t66 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:25 */
+    char *t119 = t117 + t121;
+    char *t123 = t119 + t77;
+    t125[a_2] = t123 + t79;
+    const int64_t t145 = t66 * (int64_t)(8*a_2); /* ../../examples/kernels/rotary.py:26 */
+    char *t143 = t142 + t145;
+    char *t147 = t143 + t77;
+    t149[a_2] = t147 + t79;
   }
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) { /* ../../examples/kernels/rotary.py:23 */
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      t67[b_2 + 4*a_2] = min_i32(((t64[a_2]) ? LANES : 0), t55[b_2]);
-      if (t67[b_2 + 4*a_2] == LANES) a[4*a_2 + b_2] = vload_f32(t83[a_2] + 32*b_2);
-      else a[4*a_2 + b_2] = vload_first_f32(t83[a_2] + 32*b_2, t67[b_2 + 4*a_2], vsplat_f32(0));
-      if (t67[b_2 + 4*a_2] == LANES) b[4*a_2 + b_2] = vload_f32(t106[a_2] + 32*b_2); /* ../../examples/kernels/rotary.py:24 */
-      else b[4*a_2 + b_2] = vload_first_f32(t106[a_2] + 32*b_2, t67[b_2 + 4*a_2], vsplat_f32(0));
-      const vf32 t112 = b[4*a_2 + b_2] * sin[b_2]; /* ../../examples/kernels/rotary.py:25 */
-      const vf32 t113 = -t112;
-      t114[b_2 + 4*a_2] = vfma_f32(a[4*a_2 + b_2], cos[b_2], t113);
+      t64[b_2 + 4*a_2] = t62[a_2] & t54[b_2];
+      a[4*a_2 + b_2] = vsplat_f32(0);
+      if (t64[b_2 + 4*a_2]) a[4*a_2 + b_2] = vload_f32(t80[a_2] + 32*b_2);
+      b[4*a_2 + b_2] = vsplat_f32(0); /* ../../examples/kernels/rotary.py:24 */
+      if (t64[b_2 + 4*a_2]) b[4*a_2 + b_2] = vload_f32(t102[a_2] + 32*b_2);
+      const vf32 t107 = b[4*a_2 + b_2] * sin[b_2]; /* ../../examples/kernels/rotary.py:25 */
+      const vf32 t108 = -t107;
+      t109[b_2 + 4*a_2] = vfma_f32(a[4*a_2 + b_2], cos[b_2], t108);
     }
   }
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      if (t67[b_2 + 4*a_2] == LANES) vstream_f32(t130[a_2] + 32*b_2, t114[b_2 + 4*a_2], stream);
-      else vstore_first_f32(t130[a_2] + 32*b_2, t67[b_2 + 4*a_2], t114[b_2 + 4*a_2]);
-      const vf32 t136 = a[4*a_2 + b_2] * sin[b_2]; /* ../../examples/kernels/rotary.py:26 */
-      t137[b_2 + 4*a_2] = vfma_f32(b[4*a_2 + b_2], cos[b_2], t136);
+      if (t64[b_2 + 4*a_2]) vstream_f32(t125[a_2] + 32*b_2, t109[b_2 + 4*a_2], stream);
+      const vf32 t130 = a[4*a_2 + b_2] * sin[b_2]; /* ../../examples/kernels/rotary.py:26 */
+      t131[b_2 + 4*a_2] = vfma_f32(b[4*a_2 + b_2], cos[b_2], t130);
     }
   }
   UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
     UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
-      if (t67[b_2 + 4*a_2] == LANES) vstream_f32(t155[a_2] + 32*b_2, t137[b_2 + 4*a_2], stream);
-      else vstore_first_f32(t155[a_2] + 32*b_2, t67[b_2 + 4*a_2], t137[b_2 + 4*a_2]);
+      if (t64[b_2 + 4*a_2]) vstream_f32(t149[a_2] + 32*b_2, t131[b_2 + 4*a_2], stream);
     }
   }
 }
@@ -493,7 +374,7 @@ static void rotary_share(void *context, Part *parts, int self, int threads) {
 /* About how many nanoseconds a program takes. */
 static double rotary_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
-  return 97.16;
+  return 96.84;
 }
 
 /* All programs, by the threads of a team; without one (NULL), by this thread. */

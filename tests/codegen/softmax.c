@@ -52,20 +52,6 @@ typedef double vf64 VECTOR(double);
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
-#ifndef NEREID_max_i32
-#define NEREID_max_i32
-INLINE int32_t max_i32(int32_t a, int32_t b) { return a > b ? a : b; }
-#endif
-#ifndef NEREID_div_i32
-#define NEREID_div_i32
-INLINE int32_t div_i32(int32_t a, int32_t b) {
-  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
-}
-#endif
-#ifndef NEREID_min_i32
-#define NEREID_min_i32
-INLINE int32_t min_i32(int32_t a, int32_t b) { return a < b ? a : b; }
-#endif
 #ifndef NEREID_vto_u32
 #define NEREID_vto_u32
 #define vto_u32(v) __builtin_convertvector(v, vu32)
@@ -102,123 +88,6 @@ INLINE vf32 vmax_f32(vf32 a, vf32 b) {
   vf32 r = vselect_f32(a > b, a, b);
   r = (vf32)((vi32)r & ((vi32)a | (a != b)));
   return vselect_f32(b != b, a, r);
-}
-#endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
-}
-#endif
-#ifndef NEREID_vramp_i32
-#define NEREID_vramp_i32
-/* x, x + step, ... */
-INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
-#endif
-#ifndef NEREID_vsplat_i32
-#define NEREID_vsplat_i32
-INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
-#endif
-#ifndef NEREID_vfirst
-#define NEREID_vfirst
-/* The mask of the first n lanes. */
-INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
-#endif
-#ifndef NEREID_vselect_i32
-#define NEREID_vselect_i32
-INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
-  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
-}
-#endif
-#ifndef NEREID_LANE_SETS
-#define NEREID_LANE_SETS
-/* Sets of lanes; loads and stores of elements of so many bits, if there are any. */
-#define LANE_SETS 1
-typedef char SET_BYTES VECTOR(char);
-typedef long long SET_LONGS VECTOR(long long);
-#if defined(__clang__)
-#elif LANES == 16 && defined(__AVX512VL__) && defined(__AVX512BW__)
-#define FIRST_SET(n) (uint16_t)((1u << (n)) - 1)
-#define MASK_SET(m) (uint16_t)__builtin_ia32_ptestmd512(m, m, -1)
-#define LOAD_8(p, v, s) __builtin_ia32_loaddquqi128_mask(p, (SET_BYTES)v, s)
-#define STORE_8(p, v, s) __builtin_ia32_storedquqi128_mask(p, (SET_BYTES)v, s)
-#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi256_mask((const short *)p, (vi16)v, s)
-#define STORE_16(p, v, s) __builtin_ia32_storedquhi256_mask((short *)p, (vi16)v, s)
-#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi512_mask((const int *)p, (vi32)v, s)
-#define STORE_32(p, v, s) __builtin_ia32_storedqusi512_mask((int *)p, (vi32)v, s)
-#elif LANES == 8 && defined(__AVX512VL__) && defined(__AVX512BW__)
-#define FIRST_SET(n) (uint8_t)((1u << (n)) - 1)
-#define MASK_SET(m) (uint8_t)__builtin_ia32_ptestmd256(m, m, -1)
-#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi128_mask((const short *)p, (vi16)v, s)
-#define STORE_16(p, v, s) __builtin_ia32_storedquhi128_mask((short *)p, (vi16)v, s)
-#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi256_mask((const int *)p, (vi32)v, s)
-#define STORE_32(p, v, s) __builtin_ia32_storedqusi256_mask((int *)p, (vi32)v, s)
-#define LOAD_64(p, v, s) \
-  __builtin_ia32_loaddqudi512_mask((const long long *)p, (SET_LONGS)v, s)
-#define STORE_64(p, v, s) \
-  __builtin_ia32_storedqudi512_mask((long long *)p, (SET_LONGS)v, s)
-#elif LANES == 8 && defined(__AVX2__)
-#define FIRST_SET(n) vfirst(n)
-#define MASK_SET(m) m
-#define LOAD_32(p, v, s) \
-  vselect_i32(s, __builtin_ia32_maskloadd256((const vi32 *)p, s), (vi32)v)
-#define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
-#endif
-#endif
-#ifndef NEREID_load_u16
-#define NEREID_load_u16
-INLINE uint16_t load_u16(const char *p) {
-  uint16_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
-#ifndef NEREID_vload_some_u16
-#define NEREID_vload_some_u16
-#if LANE_SETS && defined(LOAD_16)
-INLINE vu16 vload_some_u16(const char *p, int n, vu16 v) {
-  return (vu16)LOAD_16(p, v, FIRST_SET(n));
-}
-#else
-RARE vu16 vload_some_u16(const char *p, int n, vu16 v) {
-  uint16_t x[LANES];
-  memcpy(x, &v, sizeof v);
-  for (int i = 0; i < n; i++) x[i] = load_u16(p + i * sizeof *x);
-  memcpy(&v, x, sizeof v);
-  return v;
-}
-#endif
-#endif
-#ifndef NEREID_vsplat_u16
-#define NEREID_vsplat_u16
-INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
-#endif
-#ifndef NEREID_decode_bf16
-#define NEREID_decode_bf16
-INLINE float decode_bf16(uint16_t x) { return vdecode_bf16(vsplat_u16(x))[0]; }
-#endif
-#ifndef NEREID_load_bf16
-#define NEREID_load_bf16
-INLINE float load_bf16(const char *p) { return decode_bf16(load_u16(p)); }
-#endif
-#ifndef NEREID_vload_some_bf16
-#define NEREID_vload_some_bf16
-#if LANE_SETS && defined(LOAD_16)
-INLINE vf32 vload_some_bf16(const char *p, int n, vf32 v) {
-  return vselect_f32(vfirst(n), vdecode_bf16(vload_some_u16(p, n, (vu16){0})), v);
-}
-#else
-RARE vf32 vload_some_bf16(const char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) v[i] = load_bf16(p + i * sizeof(uint16_t));
-  return v;
-}
-#endif
-#endif
-#ifndef NEREID_vload_first_bf16
-#define NEREID_vload_first_bf16
-INLINE vf32 vload_first_bf16(const char *p, int n, vf32 v) {
-  return n > 0 ? vload_some_bf16(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_vany
@@ -367,30 +236,6 @@ INLINE void vstream_bf16(char *p, vf32 v, bool stream) {
   vstream_u16(p, vencode_bf16(v), stream);
 }
 #endif
-#ifndef NEREID_store_u16
-#define NEREID_store_u16
-INLINE void store_u16(char *p, uint16_t x) { memcpy(p, &x, sizeof x); }
-#endif
-#ifndef NEREID_encode_bf16
-#define NEREID_encode_bf16
-INLINE uint16_t encode_bf16(float x) { return vencode_bf16(vsplat_f32(x))[0]; }
-#endif
-#ifndef NEREID_store_bf16
-#define NEREID_store_bf16
-INLINE void store_bf16(char *p, float x) { store_u16(p, encode_bf16(x)); }
-#endif
-#ifndef NEREID_vstore_some_bf16
-#define NEREID_vstore_some_bf16
-RARE void vstore_some_bf16(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_bf16(p + i * sizeof(uint16_t), v[i]);
-}
-#endif
-#ifndef NEREID_vstore_first_bf16
-#define NEREID_vstore_first_bf16
-INLINE void vstore_first_bf16(char *p, int n, vf32 v) {
-  if (n > 0) vstore_some_bf16(p, n, v);
-}
-#endif
 #ifndef NEREID_load_u64
 #define NEREID_load_u64
 INLINE uint64_t load_u64(const char *p) {
@@ -499,40 +344,27 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   vf32 t2;
   vf32 x[128];
   vf32 e[128];
-  int t16[128];
+  bool t15[128];
   vf32 x_1[4];
   vf32 x_2;
   vf32 e_1[4];
   vf32 e_2;
-  vf32 last;
   const int32_t lane = 0; /* ../../examples/kernels/softmax.py:11 */
-  const int32_t t17 = lane * 2;
+  const int32_t t16 = lane * 2;
   const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/softmax.py:12 */
   const int32_t t0 = row * n_cols; /* ../../examples/kernels/softmax.py:16 */
   char *t1 = x_ptr + 2ll * t0;
-  const int64_t t18 = (int64_t)t17;
-  char *t19 = t1 + t18;
+  const int64_t t17 = (int64_t)t16;
+  char *t18 = t1 + t17;
   UNROLL(4) for (int a = 0; a < 4; a++) { /* ../../examples/kernels/softmax.py:17 */
     x_1[a] = vsplat_f32(__builtin_nanf(""));
     e_1[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/softmax.py:18 */
   }
-  const int32_t t37 = max_i32(n_cols, 0); /* ../../examples/kernels/softmax.py:16 */
-  const int32_t t38 = div_i32(t37, 32);
-  const int32_t t39 = t38 + 2;
-  for (int a = 0, a_end = min_i32(t38, 32); a < a_end; a++) {
-    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-      const vf32 t40 = vload_bf16(t19 + 64*a + 16*a_2);
-      x[4*a + a_2] = t40;
-      x_1[a_2] = vmax_f32(x_1[a_2], x[4*a + a_2]); /* ../../examples/kernels/softmax.py:17 */
-    }
-  }
-  for (int a = max_i32(t38, 0), a_end = min_i32(t39, 32); a < a_end; a++) { /* ../../examples/kernels/softmax.py:16 */
+  for (int a = 0; a < 32; a++) { /* ../../examples/kernels/softmax.py:16 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       t2 = vsplat_f32((-__builtin_inff()));
-      const int32_t t15 = lane + (32*a + 8*a_2);
-      t16[4*a + a_2] = lanes_below(t15, n_cols);
-      if (t16[4*a + a_2] == LANES) t2 = vload_bf16(t19 + 64*a + 16*a_2);
-      else t2 = vload_first_bf16(t19 + 64*a + 16*a_2, t16[4*a + a_2], t2);
+      t15[4*a + a_2] = (32*a + 8*a_2) < n_cols;
+      if (t15[4*a + a_2]) t2 = vload_bf16(t18 + 64*a + 16*a_2);
       x[4*a + a_2] = t2;
       x_1[a_2] = vmax_f32(x_1[a_2], x[4*a + a_2]); /* ../../examples/kernels/softmax.py:17 */
     }
@@ -541,62 +373,43 @@ static void softmax_program(char *x_ptr, char *out_ptr, int32_t n_cols,
   UNROLL(3) for (int r = 0; r < 3; r++) {
     x_2 = vmax_f32(x_2, x_1[r + 1]);
   }
-  const vf32 t20 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
+  const vf32 t19 = __builtin_shufflevector(x_2, x_2, 4, 5, 6, 7, 0, 1, 2, 3);
+  x_2 = vmax_f32(x_2, t19);
+  const vf32 t20 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
   x_2 = vmax_f32(x_2, t20);
-  const vf32 t21 = __builtin_shufflevector(x_2, x_2, 2, 3, 0, 1, 6, 7, 4, 5);
+  const vf32 t21 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
   x_2 = vmax_f32(x_2, t21);
-  const vf32 t22 = __builtin_shufflevector(x_2, x_2, 1, 0, 3, 2, 5, 4, 7, 6);
-  x_2 = vmax_f32(x_2, t22);
   const float t5 = x_2[0];
   const int32_t row_1 = row + 1; /* ../../examples/kernels/softmax.py:16 */
-  const int32_t t34 = row_1 * n_cols;
-  char *t35 = x_ptr + 2ll * t34;
-  char *t36 = t35 + t18;
-  const int32_t t42 = t38 + 2; /* ../../examples/kernels/softmax.py:17 */
-  last = vsplat_f32(0.0f); /* ../../examples/kernels/softmax.py:18 */
-  for (int a = 0, a_end = min_i32(t42, 32); a < a_end; a++) { /* ../../examples/kernels/softmax.py:17 */
+  const int32_t t32 = row_1 * n_cols;
+  char *t33 = x_ptr + 2ll * t32;
+  char *t34 = t33 + t17;
+  for (int a = 0; a < 32; a++) { /* ../../examples/kernels/softmax.py:17 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-      const vf32 t23 = x[4*a + a_2] - t5;
-      const vf32 t24 = t23 * 1.442695f;
-      e[4*a + a_2] = vexp2_f32(t24);
+      const vf32 t22 = x[4*a + a_2] - t5;
+      const vf32 t23 = t22 * 1.442695f;
+      e[4*a + a_2] = vexp2_f32(t23);
       e_1[a_2] = e_1[a_2] + e[4*a + a_2]; /* ../../examples/kernels/softmax.py:18 */
-      last = e[4*a + a_2];
-      __builtin_prefetch(t36 + 64*a + 16*a_2, 0, 2); /* ../../examples/kernels/softmax.py:16 */
+      __builtin_prefetch(t34 + 64*a + 16*a_2, 0, 2); /* ../../examples/kernels/softmax.py:16 */
     }
   }
-  const float t43 = last[0]; /* ../../examples/kernels/softmax.py:18 */
-  const bool t44 = t43 != 0.0f;
-  const int32_t from = t44 ? t42 : 32;
-  for (int a = max_i32(from, 0), a_end = 32; a < a_end; a++) {
-    UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
-      e_1[a_2] = e_1[a_2] + last;
-    }
-  }
-  e_2 = e_1[0];
+  e_2 = e_1[0]; /* ../../examples/kernels/softmax.py:18 */
   UNROLL(3) for (int r = 0; r < 3; r++) {
     e_2 = e_2 + e_1[r + 1];
   }
-  const vf32 t25 = __builtin_shufflevector(e_2, e_2, 4, 5, 6, 7, 0, 1, 2, 3);
+  const vf32 t24 = __builtin_shufflevector(e_2, e_2, 4, 5, 6, 7, 0, 1, 2, 3);
+  e_2 = e_2 + t24;
+  const vf32 t25 = __builtin_shufflevector(e_2, e_2, 2, 3, 0, 1, 6, 7, 4, 5);
   e_2 = e_2 + t25;
-  const vf32 t26 = __builtin_shufflevector(e_2, e_2, 2, 3, 0, 1, 6, 7, 4, 5);
+  const vf32 t26 = __builtin_shufflevector(e_2, e_2, 1, 0, 3, 2, 5, 4, 7, 6);
   e_2 = e_2 + t26;
-  const vf32 t27 = __builtin_shufflevector(e_2, e_2, 1, 0, 3, 2, 5, 4, 7, 6);
-  e_2 = e_2 + t27;
   const float t8 = e_2[0];
   char *t10 = out_ptr + 2ll * t0; /* ../../examples/kernels/softmax.py:19 */
-  char *t33 = t10 + t18;
-  const int32_t t45 = t38 * 4;
-  const int32_t t46 = t45 + 8;
-  for (int a = 0, a_end = min_i32(t45, 128); a < a_end; a++) {
-    const vf32 t47 = e[a] / t8;
-    const vf32 t48 = vround_bf16(t47);
-    vstream_bf16(t33 + 16*a, t48, stream);
-  }
-  for (int a = max_i32(t45, 0), a_end = min_i32(t46, 128); a < a_end; a++) {
-    const vf32 t30 = e[a] / t8;
-    const vf32 t31 = vround_bf16(t30);
-    if (t16[a] == LANES) vstream_bf16(t33 + 16*a, t31, stream);
-    else vstore_first_bf16(t33 + 16*a, t16[a], t31);
+  char *t31 = t10 + t17;
+  for (int a = 0; a < 128; a++) {
+    const vf32 t28 = e[a] / t8;
+    const vf32 t29 = vround_bf16(t28);
+    if (t15[a]) vstream_bf16(t31 + 16*a, t29, stream);
   }
 }
 
@@ -636,13 +449,13 @@ static void softmax_share(void *context, Part *parts, int self, int threads) {
 /* About how many nanoseconds a program takes. */
 static double softmax_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
-  return 534.65;
+  return 602.32;
 }
 
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void softmax_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, n > 16256};
+  Launch launch = {args, grid, n, n > 16384};
   Part part = {0};
   if (n == 1 || !team) softmax_share(&launch, &part, 0, 1);
   else team->run(team, n, (double)n * softmax_ns(args, grid), softmax_share, &launch);

@@ -48,13 +48,6 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
-#ifndef NEREID_lanes_below
-#define NEREID_lanes_below
-/* In how many of the first lanes does x + lane < n hold? */
-INLINE int lanes_below(int64_t x, int64_t n) {
-  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
-}
-#endif
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
@@ -69,91 +62,6 @@ INLINE vf32 vload_f32(const char *p) {
   vf32 v;
   memcpy(&v, p, sizeof v);
   return v;
-}
-#endif
-#ifndef NEREID_vramp_i32
-#define NEREID_vramp_i32
-/* x, x + step, ... */
-INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
-#endif
-#ifndef NEREID_vsplat_i32
-#define NEREID_vsplat_i32
-INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
-#endif
-#ifndef NEREID_vfirst
-#define NEREID_vfirst
-/* The mask of the first n lanes. */
-INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
-#endif
-#ifndef NEREID_vselect_i32
-#define NEREID_vselect_i32
-INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
-  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
-}
-#endif
-#ifndef NEREID_LANE_SETS
-#define NEREID_LANE_SETS
-/* Sets of lanes; loads and stores of elements of so many bits, if there are any. */
-#define LANE_SETS 1
-typedef char SET_BYTES VECTOR(char);
-typedef long long SET_LONGS VECTOR(long long);
-#if defined(__clang__)
-#elif LANES == 16 && defined(__AVX512VL__) && defined(__AVX512BW__)
-#define FIRST_SET(n) (uint16_t)((1u << (n)) - 1)
-#define MASK_SET(m) (uint16_t)__builtin_ia32_ptestmd512(m, m, -1)
-#define LOAD_8(p, v, s) __builtin_ia32_loaddquqi128_mask(p, (SET_BYTES)v, s)
-#define STORE_8(p, v, s) __builtin_ia32_storedquqi128_mask(p, (SET_BYTES)v, s)
-#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi256_mask((const short *)p, (vi16)v, s)
-#define STORE_16(p, v, s) __builtin_ia32_storedquhi256_mask((short *)p, (vi16)v, s)
-#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi512_mask((const int *)p, (vi32)v, s)
-#define STORE_32(p, v, s) __builtin_ia32_storedqusi512_mask((int *)p, (vi32)v, s)
-#elif LANES == 8 && defined(__AVX512VL__) && defined(__AVX512BW__)
-#define FIRST_SET(n) (uint8_t)((1u << (n)) - 1)
-#define MASK_SET(m) (uint8_t)__builtin_ia32_ptestmd256(m, m, -1)
-#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi128_mask((const short *)p, (vi16)v, s)
-#define STORE_16(p, v, s) __builtin_ia32_storedquhi128_mask((short *)p, (vi16)v, s)
-#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi256_mask((const int *)p, (vi32)v, s)
-#define STORE_32(p, v, s) __builtin_ia32_storedqusi256_mask((int *)p, (vi32)v, s)
-#define LOAD_64(p, v, s) \
-  __builtin_ia32_loaddqudi512_mask((const long long *)p, (SET_LONGS)v, s)
-#define STORE_64(p, v, s) \
-  __builtin_ia32_storedqudi512_mask((long long *)p, (SET_LONGS)v, s)
-#elif LANES == 8 && defined(__AVX2__)
-#define FIRST_SET(n) vfirst(n)
-#define MASK_SET(m) m
-#define LOAD_32(p, v, s) \
-  vselect_i32(s, __builtin_ia32_maskloadd256((const vi32 *)p, s), (vi32)v)
-#define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
-#endif
-#endif
-#ifndef NEREID_load_f32
-#define NEREID_load_f32
-INLINE float load_f32(const char *p) {
-  float x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
-#ifndef NEREID_vload_some_f32
-#define NEREID_vload_some_f32
-#if LANE_SETS && defined(LOAD_32)
-INLINE vf32 vload_some_f32(const char *p, int n, vf32 v) {
-  return (vf32)LOAD_32(p, v, FIRST_SET(n));
-}
-#else
-RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
-  float x[LANES];
-  memcpy(x, &v, sizeof v);
-  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
-  memcpy(&v, x, sizeof v);
-  return v;
-}
-#endif
-#endif
-#ifndef NEREID_vload_first_f32
-#define NEREID_vload_first_f32
-INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
-  return n > 0 ? vload_some_f32(p, n, v) : v;
 }
 #endif
 #ifndef NEREID_stream_bytes
@@ -208,26 +116,6 @@ INLINE void vstream_f32(char *p, vf32 v, bool stream) {
   if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
 #endif
   else vstore_f32(p, v);
-}
-#endif
-#ifndef NEREID_store_f32
-#define NEREID_store_f32
-INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
-#endif
-#ifndef NEREID_vstore_some_f32
-#define NEREID_vstore_some_f32
-#if LANE_SETS && defined(STORE_32)
-INLINE void vstore_some_f32(char *p, int n, vf32 v) { STORE_32(p, v, FIRST_SET(n)); }
-#else
-RARE void vstore_some_f32(char *p, int n, vf32 v) {
-  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
-}
-#endif
-#endif
-#ifndef NEREID_vstore_first_f32
-#define NEREID_vstore_first_f32
-INLINE void vstore_first_f32(char *p, int n, vf32 v) {
-  if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
 #ifndef NEREID_load_u64
@@ -338,31 +226,27 @@ static void vector_add_program(char *x_ptr, char *y_ptr, char *out_ptr, int32_t 
   vf32 x;
   vf32 y;
   const int32_t lane = 0; /* ../../examples/kernels/vector_add.py:10 */
-  const int32_t t15 = lane * 4;
+  const int32_t t14 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/vector_add.py:11 */
   const int32_t t1 = t0 * 256;
-  const int32_t t12 = lane + t1; /* ../../examples/kernels/vector_add.py:13 */
-  const int64_t t16 = (int64_t)t15;
-  char *t17 = x_ptr + t16;
-  const int64_t t18 = (int64_t)t1;
-  const int64_t t19 = t18 * 4ll;
-  char *t20 = t17 + t19;
-  char *t25 = y_ptr + t16; /* ../../examples/kernels/vector_add.py:14 */
-  char *t28 = t25 + t19;
-  char *t34 = out_ptr + t16; /* ../../examples/kernels/vector_add.py:15 */
-  char *t37 = t34 + t19;
+  const int64_t t15 = (int64_t)t14; /* ../../examples/kernels/vector_add.py:13 */
+  char *t16 = x_ptr + t15;
+  const int64_t t17 = (int64_t)t1;
+  const int64_t t18 = t17 * 4ll;
+  char *t19 = t16 + t18;
+  char *t23 = y_ptr + t15; /* ../../examples/kernels/vector_add.py:14 */
+  char *t26 = t23 + t18;
+  char *t31 = out_ptr + t15; /* ../../examples/kernels/vector_add.py:15 */
+  char *t34 = t31 + t18;
   for (int a = 0; a < 32; a++) { /* ../../examples/kernels/vector_add.py:13 */
-    const int32_t t13 = t12 + (8*a);
-    const int t14 = lanes_below(t13, n);
+    const int32_t t12 = t1 + (8*a);
+    const bool t13 = t12 < n;
     x = vsplat_f32(0);
-    if (t14 == LANES) x = vload_f32(t20 + 32*a);
-    else x = vload_first_f32(t20 + 32*a, t14, x);
+    if (t13) x = vload_f32(t19 + 32*a);
     y = vsplat_f32(0); /* ../../examples/kernels/vector_add.py:14 */
-    if (t14 == LANES) y = vload_f32(t28 + 32*a);
-    else y = vload_first_f32(t28 + 32*a, t14, y);
-    const vf32 t32 = x + y; /* ../../examples/kernels/vector_add.py:15 */
-    if (t14 == LANES) vstream_f32(t37 + 32*a, t32, stream);
-    else vstore_first_f32(t37 + 32*a, t14, t32);
+    if (t13) y = vload_f32(t26 + 32*a);
+    const vf32 t29 = x + y; /* ../../examples/kernels/vector_add.py:15 */
+    if (t13) vstream_f32(t34 + 32*a, t29, stream);
   }
 }
 
@@ -403,7 +287,7 @@ static void vector_add_share(void *context, Part *parts, int self, int threads) 
 /* About how many nanoseconds a program takes. */
 static double vector_add_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
-  return 119.88;
+  return 119.8;
 }
 
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
