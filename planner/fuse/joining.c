@@ -101,14 +101,19 @@ static bool group_searches(const Group *g) {
   return false;
 }
 
+/* Does a window take a reduction of `own`'s rows?  Rows that do not fit a tile are read several
+ * times, which is too expensive; on a CPU a window's rows are those of one image, read once. */
+static bool window_takes(const Fusion *f, const Group *g, const Group *own) {
+  bool apart = f->graph->host && (group_has_columns(g) || (own->columns & 1));
+  return !apart && dim_is_int(own->r) && own->r->value <= FUSE_COLUMNS_MAX;
+}
+
 /* A reduction or scan joins a group whose domain is its own, or that has no columns yet.  Rows that
- * do not fit a tile are read several times, which is too expensive for a window.  Rows that are
- * sorted are few and long, and searches want many programs. */
+ * are sorted are few and long, and searches want many programs. */
 static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   Group own = *g;
   fuse_set_domain(f, &own, n);
-  if (group_has_window(g) && !(dim_is_int(own.r) && own.r->value <= FUSE_COLUMNS_MAX))
-    return stopped(STOP_EXTENT, NULL);
+  if (group_has_window(g) && !window_takes(f, g, &own)) return stopped(STOP_EXTENT, NULL);
   if (n->op->id == OP_nereid_sort_default && group_searches(g)) return stopped(STOP_AXES, NULL);
   if (!group_has_columns(g)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);

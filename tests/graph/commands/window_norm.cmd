@@ -1,0 +1,1 @@
+nereid graph window_norm.py --device cpu --emit fused
