@@ -114,7 +114,7 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
     fuse_find_channels(s.f, s.f->groups.data[i]);
   for (size_t i = 0; i < s.f->groups.len && options->strips; i++)
     fuse_find_rows(s.f, s.f->groups.data[i]);
-  for (size_t i = 0; i < s.f->groups.len && options->strips; i++)
+  for (size_t i = 0; i < s.f->groups.len && (options->strips || options->columns); i++)
     fuse_find_crossed(s.f, s.f->groups.data[i]);
   if (options->strips) fuse_choose_strips(s.f);
   return s.f;

@@ -198,12 +198,25 @@ static void pack_matrix(Freeze *f, Node *n) {
   *packed = n->args[1].node;
 }
 
+enum { ROWS_PACKED = 512 }; /* fewer are one or few tiles, each of which copies the operand */
+
+static void pack_given_matrix(Freeze *f, Node *n) {
+  Node *left = n->args[0].node, *right = n->args[1].node;
+  if (right->id >= f->nids || dim_likely(f->g->dims, n->type.shape[0]) < ROWS_PACKED) return;
+  if (!f->packed[right->id] && !pack_panels(f, n)) return;
+  if (!f->packed[right->id]) f->packed[right->id] = n->args[1].node;
+  n->args[1] = arg_node(f->packed[right->id]);
+  Build b = freeze_build(f, n);
+  if (is_reordered(left)) n->args[0] = arg_node(build_op1(&b, OP_aten_clone_default, left));
+}
+
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
-  for (Node *n = f->g->first; n; n = n->next)
-    if (graph_is_any(n, OP_aten_mm_default, OP_nereid_int8_mm_default) &&
-        is_constant_arg(f, &n->args[1]))
-      pack_matrix(f, n);
+  for (Node *n = f->g->first; n; n = n->next) {
+    if (!graph_is_any(n, OP_aten_mm_default, OP_nereid_int8_mm_default)) continue;
+    if (is_constant_arg(f, &n->args[1])) pack_matrix(f, n);
+    else if (graph_is(n, OP_aten_mm_default)) pack_given_matrix(f, n);
+  }
 }
 
 typedef void Walk(Freeze *f);

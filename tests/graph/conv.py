@@ -308,6 +308,11 @@ CASES = [
      np.matmul),
     ("linear.default(x, w)", [tensor(2, 4, 7, dtype=np.int32), tensor(3, 7, dtype=np.int32)],
      lambda x, w: x @ w.T),
+    # so many rows that a CPU packs what is no weight
+    ("mm.default(x, y)", [tensor(513, 70), tensor(70, 67)], np.matmul),
+    ("linear.default(x, y)", [tensor(520, 70), tensor(130, 70)], lambda x, y: x @ y.T),
+    ("einsum.default('ki,kj->ij', [x, y])", [tensor(70, 515), tensor(70, 65)],
+     lambda x, y: x.T @ y),
     # blocks
     ("im2col.default(x, [3, 2], [1, 2], [1, 0], [2, 1])", [X],
      lambda x: unfolded(x, (3, 2), (1, 2), (1, 0), (2, 1))),
