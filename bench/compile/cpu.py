@@ -1,31 +1,38 @@
 #!/usr/bin/env python3
 """Compiled models and steps of training on a CPU, beside eager PyTorch and TorchInductor.
 
-    cpu.py [--sides eager,inductor,nereid] [--threads N] [--rounds N] [--processor-time]
-           [--json FILE] [NAME...]
+    cpu.py [--sides eager,inductor,nereid] [--threads N] [--rounds N] [--seconds S]
+           [--processor-time] [--beside] [--json FILE] [NAME...]
 
-Models are of PyTorch's own modules, with random weights, in f32; NAME is a part of names.  A model
-is a process.  Its sides have the same weights and inputs and take turns, round by round; a turn is
-a call that is not counted and one that is.  The table has the medians and the least of the rounds,
-and the seconds of the first call, in caches of the process's own.  Results of a side that differ
-from eager's by more than TOLERANCE end the run.  With --processor-time, which is for one thread on
-a machine that others use, the time is the processor's.  Inductor needs a C++ compiler.
+Models (cpu_models.py) have random weights, in f32; NAME is a part of names.  A model is a process;
+with --beside, processes run beside each other, each on N cores of its own.  A process's sides have
+the same weights and inputs and take turns, round by round, for S seconds at most; a turn is a call
+that is not counted and one that is.  The table has the medians and the least of the rounds, and the
+seconds of the first call, in caches of the process's own.  Results of a side that differ from
+eager's by more than TOLERANCE end the process.  With --processor-time, which is for one thread on a
+machine that others use, the time is the processor's.  Inductor needs a C++ compiler; the time of
+its precompiled headers is in no first call.
 """
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
+import queue
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+from cpu_models import MODELS
+
 SIDES = ("eager", "inductor", "nereid")
 TOLERANCE = 1e-3  # of the norm
+CASES = [f"{name} {kind}" for name in MODELS for kind in ("inference", "training")]
 
 
 def parse():
@@ -34,101 +41,12 @@ def parse():
     p.add_argument("--sides", default="eager,inductor,nereid")
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--rounds", type=int, default=15)
+    p.add_argument("--seconds", type=float, default=20)
     p.add_argument("--processor-time", action="store_true")
+    p.add_argument("--beside", action="store_true")
     p.add_argument("--json")
     p.add_argument("--case", help=argparse.SUPPRESS)
     return p.parse_args()
-
-
-# ---- models: each gives a module, and its inputs ----
-
-
-def mlp():
-    from torch import nn, randn
-    layers = [nn.Linear(1024, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(),
-              nn.Linear(4096, 1024)]
-    return nn.Sequential(*layers), (randn(32, 1024),)
-
-
-def convolutions():
-    from torch import nn, randn
-    layers = [nn.Conv2d(3, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(),
-              nn.Conv2d(32, 64, 3, padding=1, stride=2, bias=False), nn.BatchNorm2d(64),
-              nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)]
-    return nn.Sequential(*layers), (randn(8, 3, 32, 32),)
-
-
-def transformer(layers, width, heads, causal, vocabulary=0):
-    """Blocks with norms before or, as in BERT, after their parts."""
-    import torch
-    from torch import nn
-    from torch.nn import functional as F
-
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-
-        def attend(self, x):
-            b, n, _ = x.shape
-            q, k, v = self.qkv(x).view(b, n, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-            return self.out(y.transpose(1, 2).reshape(b, n, width))
-
-        def forward(self, x):
-            if causal:
-                x = x + self.attend(self.norm1(x))
-                return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
-            x = self.norm1(x + self.attend(x))
-            return self.norm2(x + self.down(F.gelu(self.up(x))))
-
-    class Words(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.words = nn.Embedding(vocabulary, width)
-            self.places = nn.Parameter(torch.randn(512, width) * 0.02)
-            self.blocks = nn.Sequential(*[Block() for _ in range(layers)])
-            self.norm = nn.LayerNorm(width)
-            self.head = nn.Linear(width, vocabulary, bias=False) if causal else nn.Identity()
-
-        def forward(self, ids):
-            x = self.words(ids) + self.places[:ids.shape[1]]
-            return self.head(self.norm(self.blocks(x)))
-
-    class Patches(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.patches = nn.Conv2d(3, width, 16, 16)
-            self.places = nn.Parameter(torch.randn(196, width) * 0.02)
-            self.blocks = nn.Sequential(*[Block() for _ in range(layers)])
-            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
-
-        def forward(self, x):
-            x = self.patches(x).flatten(2).transpose(1, 2) + self.places
-            return self.head(self.norm(self.blocks(x)).mean(1))
-
-    return Words() if vocabulary else Patches()
-
-
-def bert():
-    import torch
-    return transformer(4, 768, 12, False, 30522), (torch.randint(0, 30522, (8, 128)),)
-
-
-def gpt2():
-    import torch
-    return transformer(4, 768, 12, True, 50257), (torch.randint(0, 50257, (1, 256)),)
-
-
-def vit():
-    import torch
-    return transformer(4, 768, 12, False), (torch.randn(4, 3, 224, 224),)
-
-
-MODELS = {"convolutions": convolutions, "mlp": mlp, "bert": bert, "gpt2": gpt2, "vit": vit}
-CASES = [f"{name} {kind}" for name in MODELS for kind in ("inference", "training")]
 
 
 # ---- one case, in a process of its own ----
@@ -167,6 +85,7 @@ def differs(result, right):
 def measure(case, args):
     import torch
     name, kind = case.split()
+    torch._dynamo.config.allow_rnn = True
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
@@ -181,7 +100,10 @@ def measure(case, args):
             sys.exit(f"{case}: {side} differs from eager")
     clock = time.process_time if args.processor_time else time.perf_counter
     times = {side: [] for side in sides}
+    end = time.perf_counter() + args.seconds
     for _ in range(args.rounds):
+        if time.perf_counter() > end:
+            break
         for side, s in sides.items():
             s.run()
             start = clock()
@@ -204,6 +126,38 @@ def row(r, sides):
     return "| " + " | ".join(cells) + " |"
 
 
+def make_headers(folder):
+    """TorchInductor's precompiled headers, which belong to a folder."""
+    code = ("import torch; f = torch.compile(lambda x: x.sin() + 1, backend='inductor'); "
+            "f(torch.ones(9))")
+    subprocess.run([sys.executable, "-c", code],
+                   env=dict(os.environ, TORCHINDUCTOR_CACHE_DIR=folder))
+
+
+def run_case(case, args, headers, cores):
+    with tempfile.TemporaryDirectory() as folder:
+        threads = str(args.threads)
+        env = dict(os.environ, OMP_NUM_THREADS=threads, NEREID_THREADS=threads,
+                   TORCHINDUCTOR_FX_GRAPH_CACHE="0", NEREID_CACHE_DIR=folder,
+                   TORCHINDUCTOR_CACHE_DIR=headers or folder)
+        command = [sys.executable, __file__, "--case", case, "--sides", args.sides,
+                   "--threads", threads, "--rounds", str(args.rounds),
+                   "--seconds", str(args.seconds)]
+        command += ["--processor-time"] if args.processor_time else []
+        command = ["taskset", "-c", ",".join(map(str, cores))] * bool(cores) + command
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
+
+
+def groups_of_cores(args):
+    """As many threads' cores for each process, where cases run beside each other."""
+    if not args.beside:
+        return [[]]
+    cores = sorted(os.sched_getaffinity(0))
+    return [cores[i:i + args.threads]
+            for i in range(0, len(cores) - args.threads + 1, args.threads)]
+
+
 def main():
     args = parse()
     if args.case:
@@ -211,27 +165,32 @@ def main():
         return
     sides = args.sides.split(",")
     compiled = ", ".join(s for s in sides if s != "eager")
+    cases = list(dict.fromkeys(c for n in args.names or [""] for c in CASES if n in c))
     print(f"| model | {' | '.join(sides)} | of the best | first call, s: {compiled} |")
     print("|" + " --- |" * (len(sides) + 3), flush=True)
-    for case in CASES:
-        if args.names and not any(n in case for n in args.names):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            threads = str(args.threads)
-            env = dict(os.environ, OMP_NUM_THREADS=threads, NEREID_THREADS=threads,
-                       TORCHINDUCTOR_CACHE_DIR=folder, NEREID_CACHE_DIR=folder)
-            command = [sys.executable, __file__, "--case", case, "--sides", args.sides,
-                       "--threads", threads, "--rounds", str(args.rounds)]
-            command += ["--processor-time"] if args.processor_time else []
-            done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
-        if done.returncode:
-            print(f"| {case} | failed |", flush=True)
-            continue
-        result = json.loads(done.stdout.splitlines()[-1])
-        print(row(result, sides), flush=True)
-        if args.json:
+    free = queue.SimpleQueue()
+    groups = groups_of_cores(args)
+    for g in groups:
+        free.put(g)
+
+    def run(case):
+        cores = free.get()
+        try:
+            result = run_case(case, args, headers, cores)
+        finally:
+            free.put(cores)
+        print(row(result, sides) if result else f"| {case} | failed |", flush=True)
+        if result and args.json:
             with pathlib.Path(args.json).open("a") as f:
                 f.write(json.dumps(result) + "\n")
+
+    with tempfile.TemporaryDirectory() as headers:
+        if "inductor" in sides:
+            make_headers(headers)
+        else:
+            headers = None
+        with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
+            list(pool.map(run, cases))
 
 
 if __name__ == "__main__":

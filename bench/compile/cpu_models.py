@@ -1,0 +1,219 @@
+"""Models of cpu.py, of PyTorch's own modules, with random weights: each function gives a module,
+and its inputs."""
+
+from __future__ import annotations
+
+def mlp():
+    from torch import nn, randn
+    layers = [nn.Linear(1024, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(),
+              nn.Linear(4096, 1024)]
+    return nn.Sequential(*layers), (randn(32, 1024),)
+
+
+def convolutions():
+    from torch import nn, randn
+    layers = [nn.Conv2d(3, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(),
+              nn.Conv2d(32, 64, 3, padding=1, stride=2, bias=False), nn.BatchNorm2d(64),
+              nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)]
+    return nn.Sequential(*layers), (randn(8, 3, 32, 32),)
+
+
+def transformer(layers, width, heads, causal, vocabulary=0):
+    """Blocks with norms before or, as in BERT, after their parts."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+        def attend(self, x):
+            b, n, _ = x.shape
+            q, k, v = self.qkv(x).view(b, n, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+            return self.out(y.transpose(1, 2).reshape(b, n, width))
+
+        def forward(self, x):
+            if causal:
+                x = x + self.attend(self.norm1(x))
+                return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+            x = self.norm1(x + self.attend(x))
+            return self.norm2(x + self.down(F.gelu(self.up(x))))
+
+    class Words(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = nn.Embedding(vocabulary, width)
+            self.places = nn.Parameter(torch.randn(512, width) * 0.02)
+            self.blocks = nn.Sequential(*[Block() for _ in range(layers)])
+            self.norm = nn.LayerNorm(width)
+            self.head = nn.Linear(width, vocabulary, bias=False) if causal else nn.Identity()
+
+        def forward(self, ids):
+            x = self.words(ids) + self.places[:ids.shape[1]]
+            return self.head(self.norm(self.blocks(x)))
+
+    class Patches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.patches = nn.Conv2d(3, width, 16, 16)
+            self.places = nn.Parameter(torch.randn(196, width) * 0.02)
+            self.blocks = nn.Sequential(*[Block() for _ in range(layers)])
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 1000)
+
+        def forward(self, x):
+            x = self.patches(x).flatten(2).transpose(1, 2) + self.places
+            return self.head(self.norm(self.blocks(x)).mean(1))
+
+    return Words() if vocabulary else Patches()
+
+
+def bert():
+    import torch
+    return transformer(4, 768, 12, False, 30522), (torch.randint(0, 30522, (8, 128)),)
+
+
+def gpt2():
+    import torch
+    return transformer(4, 768, 12, True, 50257), (torch.randint(0, 50257, (1, 256)),)
+
+
+def vit():
+    import torch
+    return transformer(4, 768, 12, False), (torch.randn(4, 3, 224, 224),)
+
+
+def small():
+    """Its calls cost what Python and launches cost."""
+    from torch import nn, randn
+    layers = [nn.Linear(64, 64), nn.ReLU(), nn.LayerNorm(64), nn.Linear(64, 64), nn.GELU(),
+              nn.Linear(64, 8), nn.Softmax(-1)]
+    return nn.Sequential(*layers), (randn(16, 64),)
+
+
+class Residual:
+    """Sums of an input and branches, as modules."""
+
+    @staticmethod
+    def of(*branches):
+        import torch
+
+        class Sum(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.branches = torch.nn.ModuleList(branches)
+
+            def forward(self, x):
+                return sum((b(x) for b in self.branches[1:]), self.branches[0](x))
+
+        return Sum()
+
+
+def normed(inside, outside, size, stride=1, groups=1, act=None):
+    """A convolution without a bias, a batch norm, and an activation."""
+    from torch import nn
+    layers = [nn.Conv2d(inside, outside, size, stride, size // 2, groups=groups, bias=False),
+              nn.BatchNorm2d(outside)]
+    return nn.Sequential(*layers, *([act()] if act else []))
+
+
+def resnet50():
+    from torch import nn, randn
+
+    def block(inside, width, stride):
+        outside = 4 * width
+        main = nn.Sequential(normed(inside, width, 1, act=nn.ReLU),
+                             normed(width, width, 3, stride, act=nn.ReLU),
+                             normed(width, outside, 1))
+        straight = inside == outside and stride == 1
+        short = nn.Identity() if straight else normed(inside, outside, 1, stride)
+        return nn.Sequential(Residual.of(main, short), nn.ReLU())
+
+    layers, inside = [normed(3, 64, 7, 2, act=nn.ReLU), nn.MaxPool2d(3, 2, 1)], 64
+    for stage, count in enumerate((3, 4, 6, 3)):
+        for i in range(count):
+            layers += [block(inside, 64 << stage, 2 if stage and not i else 1)]
+            inside = 256 << stage
+    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000)]
+    return nn.Sequential(*layers), (randn(4, 3, 224, 224),)
+
+
+def mobilenet():
+    """MobileNetV3-L: inverted residuals with squeeze and excite."""
+    from torch import nn, randn
+    relu, swish = nn.ReLU, nn.Hardswish
+    rows = [(3, 16, 16, 0, relu, 1), (3, 64, 24, 0, relu, 2), (3, 72, 24, 0, relu, 1),
+            (5, 72, 40, 1, relu, 2), (5, 120, 40, 1, relu, 1), (5, 120, 40, 1, relu, 1),
+            (3, 240, 80, 0, swish, 2), (3, 200, 80, 0, swish, 1), (3, 184, 80, 0, swish, 1),
+            (3, 184, 80, 0, swish, 1), (3, 480, 112, 1, swish, 1), (3, 672, 112, 1, swish, 1),
+            (5, 672, 160, 1, swish, 2), (5, 960, 160, 1, swish, 1), (5, 960, 160, 1, swish, 1)]
+
+    class Excite(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            inner = (width // 4 + 4) // 8 * 8
+            self.gate = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(width, inner, 1),
+                                      nn.ReLU(), nn.Conv2d(inner, width, 1), nn.Hardsigmoid())
+
+        def forward(self, x):
+            return x * self.gate(x)
+
+    layers, inside = [normed(3, 16, 3, 2, act=swish)], 16
+    for size, width, outside, excited, act, stride in rows:
+        main = [normed(inside, width, 1, act=act)] if width != inside else []
+        main += [normed(width, width, size, stride, width, act)]
+        main += [Excite(width)] if excited else []
+        main = nn.Sequential(*main, normed(width, outside, 1))
+        straight = stride == 1 and inside == outside
+        layers += [Residual.of(main, nn.Identity()) if straight else main]
+        inside = outside
+    layers += [normed(inside, 960, 1, act=swish), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+               nn.Linear(960, 1280), swish(), nn.Linear(1280, 1000)]
+    return nn.Sequential(*layers), (randn(4, 3, 224, 224),)
+
+
+def unet():
+    import torch
+    from torch import nn
+
+    def twice(inside, outside):
+        return nn.Sequential(normed(inside, outside, 3, act=nn.ReLU),
+                             normed(outside, outside, 3, act=nn.ReLU))
+
+    class Level(nn.Module):
+        def __init__(self, width, depth):
+            super().__init__()
+            self.down = nn.Sequential(nn.MaxPool2d(2), twice(width, 2 * width))
+            self.inner = Level(2 * width, depth - 1) if depth > 1 else nn.Identity()
+            self.up = nn.ConvTranspose2d(2 * width, width, 2, 2)
+            self.join = twice(2 * width, width)
+
+        def forward(self, x):
+            return self.join(torch.cat([x, self.up(self.inner(self.down(x)))], 1))
+
+    layers = [twice(3, 16), Level(16, 3), nn.Conv2d(16, 2, 1)]
+    return nn.Sequential(*layers), (torch.randn(2, 3, 128, 128),)
+
+
+def lstm():
+    """TorchDynamo compiles it where torch._dynamo.config.allow_rnn is set."""
+    import torch
+    from torch import nn
+
+    class Last(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.head = nn.LSTM(256, 512, batch_first=True), nn.Linear(512, 32)
+
+        def forward(self, x):
+            return self.head(self.layer(x)[0][:, -1])
+
+    return Last(), (torch.randn(8, 64, 256),)
+
+
+MODELS = {f.__name__: f for f in (convolutions, mlp, bert, gpt2, vit, resnet50, mobilenet, unet,
+                                  small, lstm)}
