@@ -45,10 +45,8 @@ typedef enum { SPREAD_UNSEEN, SPREAD_LINEAR, SPREAD_FIRST, SPREAD_VECTOR } Sprea
 typedef struct {
   uint8_t kind;
   bool known;    /* linear: lane 0 is the constant `start` */
-  bool positive; /* linear: no lane is negative, if nothing wraps */
   int64_t step;  /* linear */
   int64_t start;
-  int64_t multiple; /* linear: a power of two that divides lane 0, if nothing wraps */
 } Spread;
 
 /* The origin of a pointer: parameter `param` of the kernel, where that is known. */

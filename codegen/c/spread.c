@@ -2,43 +2,26 @@
  * order, so that a variable has one form in all of the kernel.
  *
  * Values only go down: unseen, linear of one step, first, vector.  All start unseen, which is
- * optimistic: a pointer that a loop advances by 64 keeps its step.
- *
- * Quotients and remainders of neighbors are linear where no lane but the first can be at a multiple
- * of the divisor: lane 0 is a multiple of 16, say, and so is the divisor.  That takes numbers that
- * are not negative, and is done where they feed addresses alone, whose arithmetic does not wrap. */
+ * optimistic: a pointer that a loop advances by 64 keeps its step. */
 #include <string.h>
 
 #include "codegen/c/c.h"
 
-enum { MOST_MULTIPLE = 1 << 20 };
-
 static const Spread vector = {.kind = SPREAD_VECTOR};
-static const Spread same = {.kind = SPREAD_LINEAR, .multiple = 1};
-/* Any multiple, until a statement says otherwise. */
-static const Spread unknown_same = {
-    .kind = SPREAD_LINEAR, .positive = true, .multiple = MOST_MULTIPLE};
+static const Spread same = {.kind = SPREAD_LINEAR};
 static const Spread unseen = {.kind = SPREAD_UNSEEN};
 static const Spread first = {.kind = SPREAD_FIRST};
-
-static int64_t low_bit(int64_t x) {
-  int64_t bit = (int64_t)((uint64_t)x & -(uint64_t)x);
-  return bit > 0 && bit < MOST_MULTIPLE ? bit : MOST_MULTIPLE;
-}
-
-static int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Steps past this are no addresses of anything; keeping them small keeps them from overflowing. */
 static const int64_t most_step = INT64_C(1) << 40;
 
 static Spread linear_spread(int64_t step) {
   if (step > most_step || step < -most_step) return vector;
-  return (Spread){.kind = SPREAD_LINEAR, .step = step, .multiple = 1};
+  return (Spread){.kind = SPREAD_LINEAR, .step = step};
 }
 
 static Spread constant_spread(int64_t v) {
-  return (Spread){.kind = SPREAD_LINEAR, .known = true, .positive = v >= 0, .start = v,
-                  .multiple = low_bit(v)};
+  return (Spread){.kind = SPREAD_LINEAR, .known = true, .start = v};
 }
 
 static bool is_scalar(Spread s) { return s.kind == SPREAD_LINEAR; }
@@ -50,8 +33,6 @@ static Spread meet_spreads(Spread a, Spread b) {
     if (a.step != b.step) return vector;
     a.known = a.known && b.known && a.start == b.start;
     if (!a.known) a.start = 0;
-    a.positive = a.positive && b.positive;
-    a.multiple = least_of(a.multiple, b.multiple);
     return a;
   }
   bool count = (a.kind == SPREAD_FIRST || c_uniform(a)) && (b.kind == SPREAD_FIRST || c_uniform(b));
@@ -60,15 +41,8 @@ static Spread meet_spreads(Spread a, Spread b) {
 
 Spread c_ref_spread(const Gen *g, const Ref *r) {
   if (r->kind == REF_VAR) return g->spread[r->var->id];
-  if (r->kind != REF_AFFINE) return same;
-  Spread s = constant_spread(r->sub.c);
-  for (int i = 0; i < r->sub.n; i++) {
-    s.known = false;
-    s.start = 0;
-    s.positive = s.positive && r->sub.t[i].coef >= 0;
-    s.multiple = least_of(s.multiple, low_bit(r->sub.t[i].coef));
-  }
-  return s;
+  if (r->kind == REF_AFFINE && !r->sub.n) return constant_spread(r->sub.c);
+  return same;
 }
 
 Spread c_mem_spread(const Gen *g, const Mem *m) {
@@ -100,36 +74,15 @@ static Spread add_spreads(Spread x, Spread y, int64_t scale) {
   r.known = x.known && y.known && !__builtin_mul_overflow(y.start, scale, &start) &&
             !__builtin_add_overflow(x.start, start, &start);
   if (r.known) r.start = start;
-  r.positive = x.positive && y.positive && scale >= 0;
-  int64_t factor = low_bit(scale);
-  bool large = y.multiple >= MOST_MULTIPLE / factor;
-  r.multiple = least_of(x.multiple, large ? MOST_MULTIPLE : y.multiple * factor);
   return r;
 }
 
-static Spread scale_spread(Spread x, int64_t by) {
-  return add_spreads(unknown_same, x, by);
-}
+static Spread scale_spread(Spread x, int64_t by) { return add_spreads(same, x, by); }
 
 static Spread multiply_spreads(Spread x, Spread y) {
   if (c_uniform(y) && y.known) return scale_spread(x, y.start);
   if (c_uniform(x) && x.known) return scale_spread(y, x.start);
-  if (!c_uniform(x) || !c_uniform(y)) return vector;
-  Spread r = same;
-  r.positive = x.positive && y.positive;
-  r.multiple = least_of(MOST_MULTIPLE, x.multiple * y.multiple);
-  return r;
-}
-
-static Spread divide_spreads(const Gen *g, const NestStmt *s, Spread x, Spread y) {
-  bool fits = c_uniform(y) && y.known && y.start > 0 && x.positive && x.step >= 0;
-  int64_t apart = least_of(x.multiple, low_bit(y.start)), reach;
-  if (!fits || __builtin_mul_overflow(x.step, (int64_t)g->nest->lanes - 1, &reach)) return vector;
-  if (x.step && (reach >= apart || !g->address_only[s->dsts[0].var->id])) return vector;
-  Spread r = linear_spread(s->op == TILE_REM ? x.step : 0);
-  r.positive = true;
-  if (s->op == TILE_REM) r.multiple = apart;
-  return r;
+  return vector;
 }
 
 /* Widening keeps a linear value if no lane wraps: where all are known, or where the value only
@@ -139,10 +92,7 @@ static Spread spread_of_cast(const Gen *g, const NestStmt *s, Spread x) {
   if (dtype_bits(s->to) <= dtype_bits(s->type)) return linear_spread(x.step);
   if (known_within(g, x, s->type)) return x;
   bool address = dtype_is_signed(s->type) && g->address_only[s->dsts[0].var->id];
-  if (!address) return vector;
-  x.known = false;
-  x.start = 0;
-  return x;
+  return address ? linear_spread(x.step) : vector;
 }
 
 static Spread spread_of_arithmetic(const Gen *g, const NestStmt *s, const Spread x[3]) {
@@ -151,8 +101,6 @@ static Spread spread_of_arithmetic(const Gen *g, const NestStmt *s, const Spread
     case TILE_SUB: return add_spreads(x[0], x[1], -1);
     case TILE_MUL: return multiply_spreads(x[0], x[1]);
     case TILE_NEG: return scale_spread(x[0], -1);
-    case TILE_DIV:
-    case TILE_REM: return divide_spreads(g, s, x[0], x[1]);
     case TILE_HINT: return x[0];
     case TILE_CAST: return spread_of_cast(g, s, x[0]);
     case TILE_BITCAST:
@@ -213,29 +161,16 @@ static Spread spread_of_shuffle(const Gen *g, const NestStmt *s) {
   return index && !strcmp(nest_str(s, NA_mode, ""), "idx") ? same : vector;
 }
 
-/* The loop's index, from srcs[0] on, by srcs[2]. */
-static Spread spread_of_loop(const Gen *g, const NestStmt *s) {
-  Spread from = c_ref_spread(g, &s->srcs[0]), by = c_ref_spread(g, &s->srcs[2]), r = same;
-  if (!is_scalar(from) || !is_scalar(by)) return r;
-  r.positive = from.positive && by.positive;
-  r.multiple = least_of(from.multiple, by.multiple);
-  return r;
-}
-
 Spread c_stmt_spread(const Gen *g, const NestStmt *s) {
   switch (s->code) {
     case NEST_OP: return op(g, s);
     case NEST_MOV: return c_ref_spread(g, &s->srcs[0]);
     case NEST_PID:
-    case NEST_NPROG: return (Spread){.kind = SPREAD_LINEAR, .positive = true, .multiple = 1};
-    case NEST_SPECIAL: return same;
-    case NEST_FOR: return spread_of_loop(g, s);
+    case NEST_NPROG:
+    case NEST_SPECIAL:
+    case NEST_FOR: return same;
     case NEST_WARP: return constant_spread(0);
-    case NEST_LANE: {
-      Spread lane = constant_spread(0);
-      lane.step = 1;
-      return lane;
-    }
+    case NEST_LANE: return (Spread){.kind = SPREAD_LINEAR, .known = true, .step = 1};
     case NEST_SHFL: return spread_of_shuffle(g, s);
     case NEST_LD: {
       Spread at = c_mem_spread(g, &s->mems[0]);
@@ -249,8 +184,7 @@ Spread c_stmt_spread(const Gen *g, const NestStmt *s) {
 static bool spread_result(Gen *g, const NestStmt *s, uint32_t i) {
   const NestVar *v = s->dsts[i].var;
   Spread *to = &g->spread[v->id], r = c_stmt_spread(g, s);
-  if (v->is_param || (v->uniform && !is_scalar(r))) r = same;
-  else if (v->uniform) r.step = 0, r.known = false, r.start = 0;
+  if (v->uniform || v->is_param) r = same;
   else if (s->guard.kind) {
     Spread guard = c_ref_spread(g, &s->guard);
     if (guard.kind == SPREAD_UNSEEN) return false;
@@ -260,8 +194,7 @@ static bool spread_result(Gen *g, const NestStmt *s, uint32_t i) {
   Spread met = meet_spreads(*to, r);
   if (met.kind == SPREAD_FIRST && v->dtype != DT_I1) met = vector;
   bool changed = met.kind != to->kind || met.known != to->known || met.step != to->step ||
-                 met.start != to->start || met.positive != to->positive ||
-                 met.multiple != to->multiple;
+                 met.start != to->start;
   *to = met;
   return changed;
 }
@@ -295,8 +228,6 @@ static bool carries_values(const NestStmt *s) {
     case TILE_MUL:
     case TILE_PTR_ADD: return true;
     case TILE_CAST: return dtype_bits(s->to) >= dtype_bits(s->type);
-    case TILE_DIV:
-    case TILE_REM: return true;
     default: return false;
   }
 }
@@ -320,16 +251,6 @@ static bool address_block(Gen *g, const NestBlock *b) {
   return changed;
 }
 
-static void begin_with_multiples(Gen *g, const NestBlock *b) {
-  for (const NestStmt *s = b->first; s; s = s->next) {
-    for (uint32_t i = 0; i < s->ndsts; i++) {
-      const NestVar *v = s->dsts[i].var;
-      if (v->uniform && !v->is_param) g->spread[v->id] = unknown_same;
-    }
-    for (uint32_t i = 0; i < s->nregions; i++) begin_with_multiples(g, s->regions[i]);
-  }
-}
-
 void c_find_spreads(Gen *g) {
   uint32_t n = g->nest->nvars;
   g->spread = ARENA_ARRAY(g->arena, Spread, n);
@@ -338,7 +259,6 @@ void c_find_spreads(Gen *g) {
     g->address_only[i] = true;
     if (g->nest->vars[i]->uniform) g->spread[i] = same;
   }
-  begin_with_multiples(g, g->nest->body);
   while (address_block(g, g->nest->body)) continue;
   while (spread_block(g, g->nest->body)) continue;
   for (uint32_t i = 0; i < n; i++)
