@@ -23,14 +23,14 @@ def forward(self, x: "f32[2, 3]", y: "f32[3, 2]", i: "i64[2]"):
     return (a, b, c, d, e, f, g, h, k)
 END
 cat > $TMP/memory.py <<'END'
-def forward(self, x: "f32[200000, 1]"):
+def forward(self, x: "f32[400000, 1]"):
     t = torch.ops.aten.permute.default(x, [1, 0])
     a = torch.ops.aten.mm.default(x, t)
     b = torch.ops.aten.mm.default(a, x)
     return (b,)
 END
 cat > $TMP/memory_out.py <<'END'
-def forward(self, x: "f32[200000, 1]"):
+def forward(self, x: "f32[400000, 1]"):
     t = torch.ops.aten.permute.default(x, [1, 0])
     a = torch.ops.aten.mm.default(x, t)
     return (a,)
