@@ -249,10 +249,58 @@ Attention attention_of(Graph *g, const Node *n) {
   return x;
 }
 
+/* ---- keys and values of few bits ---- */
+
+/* What a tensor is computed from, as far as operators of single elements and views go. */
+typedef struct {
+  Graph *g;
+  int64_t elements; /* of the tensor */
+  bool narrow;      /* as many elements of a byte each are read, */
+  bool wide;        /* or many of more bytes */
+  int depth;
+} Sources;
+
+static void find_sources(Node **operand, void *ctx) {
+  enum { FEW = 16, DEPTH_MOST = 8 };
+  Sources *x = ctx;
+  Node *n = *operand;
+  if (n->type.kind != VALUE_TENSOR || x->wide) return;
+  bool passes = prim_is_view(n) || (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE);
+  Dim size = value_numel(x->g, &n->type);
+  int64_t elements = dim_is_int(size) ? size->value : INT64_MAX;
+  if (passes && x->depth < DEPTH_MOST) {
+    x->depth++;
+    graph_each_use(n, find_sources, x);
+    x->depth--;
+  } else if (elements == x->elements && dtype_bytes(n->type.dtype) == 1) {
+    x->narrow = true;
+  } else if (elements > x->elements / FEW) {
+    x->wide = true;
+  }
+}
+
+static bool unpacks(Graph *g, const Attention *x, Node *operand) {
+  enum { ROWS_MOST = 16 };
+  Dim rows = x->own_rows, size = value_numel(g, &operand->type);
+  bool few = x->kind == ATTENTION_FORWARD && dim_is_int(rows) && rows->value <= ROWS_MOST;
+  if (!few || !dim_is_int(size) || dtype_bytes(operand->type.dtype) != 2) return false;
+  Sources s = {.g = g, .elements = size->value};
+  find_sources(&operand, &s);
+return s.narrow && !s.wide;
+}
+
+bool attention_unpacks(Graph *g, const Node *n, const Node *operand) {
+  Attention x = attention_of(g, n);
+  if (operand == x.query) return false;
+  return (operand == x.key && unpacks(g, &x, x.key)) ||
+         (operand == x.value && unpacks(g, &x, x.value));
+}
+
 bool attention_reads(Graph *g, const Node *n, const Node *operand) {
   Attention x = attention_of(g, n);
   const Node *const read[] = {x.query, x.key,       x.value,     x.seed,       x.grad,      x.sums,
                               x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
+  if (attention_unpacks(g, n, operand)) return false;
   for (size_t i = 0; i < sizeof read / sizeof *read; i++)
     if (read[i] == operand) return true;
   return false;

@@ -87,6 +87,10 @@ Attention attention_of(Graph *g, const Node *n);
 /* Does n, an attention, read `operand` from memory, and not as its mask alone? */
 bool attention_reads(Graph *g, const Node *n, const Node *operand);
 
+/* Are the operand's elements computed where the kernel of n reads keys or values: from a tensor of
+ * a byte an element, for so few rows that it is read once? */
+bool attention_unpacks(Graph *g, const Node *n, const Node *operand);
+
 /* The index in an operand of an element of which batch (0 <= batch < batches), row and column are
  * given: in query, grad and scores, or in key and value.  `head` is the one of H / K heads of the
  * query that share the result's; NULL: there is one, or the result is one of theirs. */

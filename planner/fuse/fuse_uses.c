@@ -157,14 +157,35 @@ static void grad_read_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx
   score_uses(f, &x, 2, computed, use, ctx);
 }
 
+/* Are keys or values computed where the kernel of n, an attention, reads them? */
+static bool is_unpacked(const Fusion *f, const Node *n, const Node *operand) {
+  const Node *root = operand;
+  while (prim_is_view(root)) root = view_operand(root);
+  return root->kind != NODE_INPUT && !f->of[root->id] && attention_unpacks(f->graph, n, operand);
+}
+
+static void unpacked_keys(const Fusion *f, const Attention *x, Node *operand, UseAt *use,
+                          void *ctx) {
+  Graph *g = f->graph;
+  const Dim *shape = operand->type.shape;
+  Dim at[4];
+  attention_key_index(g, x, dim_shared_index(g->dims, "b", x->batches),
+                      dim_shared_index(g->dims, "n", shape[2]),
+                      dim_shared_index(g->dims, "d", shape[3]), at);
+  follow_use(f, operand, at, use, ctx);
+}
+
 /* The uses of what the kernel reads from memory. */
 static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
   Attention x = attention_of(f->graph, n);
   Node *const read[] = {x.query, x.key,       x.value,     x.seed,       x.grad,      x.sums,
                         x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
   Node *const computed[] = {x.mask, x.scores, x.chain};
-  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-    if (read[i]) use_in_memory(f, read[i], use, ctx);
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+    if (!read[i]) continue;
+    if (is_unpacked(f, n, read[i])) unpacked_keys(f, &x, read[i], use, ctx);
+    else use_in_memory(f, read[i], use, ctx);
+  }
   score_uses(f, &x, sizeof computed / sizeof *computed, computed, use, ctx);
 }
 

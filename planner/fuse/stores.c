@@ -93,12 +93,14 @@ static bool is_for_index(const UseInfo *u, const Node *operand) {
   return computes && !prim_reads_size(n) && !u->s->info[n->id].elsewhere;
 }
 
-/* Does it compute a mask, or another function of scores, from its operands, or a packed weight?  Of
- * masks in blocks most elements are never needed, and memory may be too small for them. */
-static bool is_for_tiles(const Fuser *s, const Node *user) {
+/* Does it compute a mask, or another function of scores, from its operands, or what a product or
+ * an attention unpacks?  Of masks in blocks most elements are never needed, and memory may be too
+ * small for them. */
+static bool is_for_tiles(const Fuser *s, const Node *user, const Node *operand) {
   if (user->kind != NODE_CALL) return s->info[user->id].inner;
   PrimKind k = prim_kind(user->op);
   const Node *kernel = k == PRIM_ATTENTION ? user : prim_of_kernel(user);
+  if (k == PRIM_ATTENTION && attention_unpacks(s->f->graph, user, operand)) return true;
   if (kernel) return attention_of(s->f->graph, kernel).block_rows > 0;
   if (prim_unpacks(user)) return true;
   bool passes = k == PRIM_POINTWISE || k == PRIM_GATHER || k == PRIM_CONCAT || prim_is_view(user);
@@ -139,7 +141,7 @@ static void note_operand_use(Node **operand, void *ctx) {
   bool gathers = from->gathered && *operand == u->user->args[0].node;
   if (loads || ((view || gathers) && from->product)) to->product = loads ? u->user : from->product;
   to->apart |= view ? from->apart : !loads && !gathers && reads_whole(u, *operand);
-  to->inner |= is_for_tiles(u->s, u->user);
+  to->inner |= is_for_tiles(u->s, u->user, *operand);
   int64_t reach = reach_of_use(u, *operand);
   if (reach > to->reach) to->reach = reach;
 }

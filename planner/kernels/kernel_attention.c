@@ -696,6 +696,76 @@ static const char *scale_factor(const AttentionWriter *w, bool in_exponential) {
   return arena_printf(w->k->arena, " * %s", attention_scale_text(w));
 }
 
+/* ---- keys and values ---- */
+
+/* An operand whose tile a step of the loop has. */
+typedef struct {
+  const char *name;
+  Node *operand;
+  Dim row, column; /* of its index */
+  bool keys_first; /* rows of the tile are keys, not columns */
+  const char *first, *second; /* the axes of the tile */
+  const char *key_ends, *ends; /* the conditions that a key, and the other index, are within the
+                                * operand; NULL: always */
+} KeyTile;
+
+static bool is_computed(const AttentionWriter *w, const KeyTile *t) {
+  const Node *n = t->operand;
+  while (prim_is_view(n)) n = view_operand(n);
+  return !kernel_loads(w->k, n) &&
+         attention_unpacks(w->k->graph, w->k->group->nodes.data[0], t->operand);
+}
+
+static void load_tiles(AttentionWriter *w, Text *out, const KeyTile *tiles, bool edge) {
+  for (int i = 0; i < 2; i++) {
+    const KeyTile *t = &tiles[i];
+    if (is_computed(w, t)) continue;
+    const char *at = attention_key_pointers(w, t->operand, t->row, t->column, t->first, t->second);
+    bool any = edge || w->x.block_rows > 0; /* any block of a table may be the last */
+    const char *mask = attention_and(w->k, any ? t->key_ends : NULL, t->ends);
+    text_printf(out, "\n            %s = tl.load(%s%s)", t->name, at,
+                attention_masked_by(w->k, mask));
+  }
+}
+
+/* Of few bits, in registers.  Elements that are none are 0, whatever the expression makes of 0. */
+static void compute_tile(AttentionWriter *w, const KeyTile *t) {
+  Kernel *k = w->k;
+  Dim index[4];
+  attention_key_index(k->graph, &w->x, k->group->index[0], t->row, t->column, index);
+  if (t->keys_first) attention_set_masks(k, t->key_ends, t->ends);
+  else attention_set_masks(k, t->ends, t->key_ends);
+  k->fills = true;
+  Value v = kernel_value(k, t->operand, index);
+  k->fills = false;
+  const char *text = kernel_cast(k, v, t->operand->type.dtype);
+  const char *within = attention_and(k, t->key_ends, t->ends);
+  if (within) kernel_line(k, "%s = tl.where(%s, %s, 0.0)", t->name, within, text);
+  else kernel_line(k, "%s = %s", t->name, text);
+  k->memo.len = 0;
+}
+
+static const char *key_tiles(AttentionWriter *w, const KeyTile *tiles) {
+  Kernel *k = w->k;
+  Text t = text_new(k->arena);
+  bool computed[] = {is_computed(w, &tiles[0]), is_computed(w, &tiles[1])};
+  if (!computed[0] || !computed[1]) {
+    text_puts(&t, "        if EDGE:");
+    load_tiles(w, &t, tiles, true);
+    text_puts(&t, "\n        else:");
+    load_tiles(w, &t, tiles, false);
+  }
+  k->indent = 8;
+  for (int i = 0; i < 2; i++)
+    if (computed[i]) compute_tile(w, &tiles[i]);
+  k->indent = 4;
+  const char *body = attention_take_body(k);
+  size_t size = strlen(body);
+  const char *next = computed[0] && computed[1] ? "" : "\n";
+  if (size) text_printf(&t, "%s%.*s", next, (int)size - 1, body); /* the slot's line ends itself */
+  return t.data;
+}
+
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_reserve_names(k);
   AttentionWriter w = attention_writer_new(k, shape);
@@ -707,10 +777,10 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   const char *columns = attention_within(k, "e", x->columns, shape->be);
   const char *n_ends = w.ragged ? arena_printf(k->arena, "(n < %s)", w.walked) : NULL;
   const char *s_ends = w.ragged ? arena_printf(k->arena, "(s < %s)", w.walked) : NULL;
-  bool all_ends = x->block_rows > 0; /* any block may be the last */
   const char *query = attention_query_pointers(&w, x->query, w.row, dq, "m", "d");
-  const char *key = attention_key_pointers(&w, x->key, w.key, dk, "d", "n");
-  const char *value = attention_key_pointers(&w, x->value, s, w.column, "s", "e");
+  const KeyTile tiles[] = {{"key", x->key, w.key, dk, false, "d", "n", n_ends, width},
+                           {"value", x->value, s, w.column, true, "s", "e", s_ends, columns}};
+  const char *loads = key_tiles(&w, tiles);
   const char *mask = attention_mask_text(&w);
   k->memo.len = 0;
   const char *seed = attention_seed_text(&w), *keep = attention_keep_text(&w);
@@ -727,14 +797,9 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"walked_cut", attention_walked_cut(&w)},
       {"query", query},
       {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
-      {"key", key},
+      {"loads", loads},
       {"loop", attention_loop(&w)},
       {"table", x->block_rows ? "table, " : ""},
-      {"key_mask", attention_masked_by(k, attention_and(k, all_ends ? n_ends : NULL, width))},
-      {"key_edge", attention_masked_by(k, attention_and(k, n_ends, width))},
-      {"value", value},
-      {"value_mask", attention_masked_by(k, attention_and(k, all_ends ? s_ends : NULL, columns))},
-      {"value_edge", attention_masked_by(k, attention_and(k, s_ends, columns))},
       {"scaled", scale_factor(&w, false)},
       {"scale_later", scale_factor(&w, true)},
       {"higher", higher_text(&w)},

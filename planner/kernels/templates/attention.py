@@ -9,12 +9,7 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, {{bound
         n = start + tl.arange(0, BN)[None, :]
         s = start + tl.arange(0, BN)[:, None]
 {{walked_cut}}
-        if EDGE:
-            key = tl.load({{key}}{{key_edge}})
-            value = tl.load({{value}}{{value_edge}})
-        else:
-            key = tl.load({{key}}{{key_mask}})
-            value = tl.load({{value}}{{value_mask}})
+{{loads}}
         scores = tl.dot(query, key{{precision}}){{scaled}}
 {{mask}}
 {{hide}}
