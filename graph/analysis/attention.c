@@ -286,7 +286,7 @@ static bool unpacks(Graph *g, const Attention *x, Node *operand) {
   if (!few || !dim_is_int(size) || dtype_bytes(operand->type.dtype) != 2) return false;
   Sources s = {.g = g, .elements = size->value};
   find_sources(&operand, &s);
-return s.narrow && !s.wide;
+  return s.narrow && !s.wide;
 }
 
 bool attention_unpacks(Graph *g, const Node *n, const Node *operand) {
