@@ -130,7 +130,6 @@ void onnx_op_reduce_prod(OnnxCall *c) {
 
 /* ---- indices of extremes ---- */
 
-/* The first of equal elements counts, or the last: the first of the reversed axis. */
 /* Along an axis without elements there are places only of no rows; NULL: there are elements. */
 static Node *no_places(Build *b, Node *x, uint32_t axis, bool keep) {
   Dim shape[GRAPH_RANK_MAX];
@@ -145,6 +144,7 @@ static Node *no_places(Build *b, Node *x, uint32_t axis, bool keep) {
   return empty ? build_full(b, rank, shape, build_int(b, 0), DT_I64) : NULL;
 }
 
+/* The first of equal elements counts, or the last: the first of the reversed axis. */
 void onnx_op_arg(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);

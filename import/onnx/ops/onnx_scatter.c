@@ -165,7 +165,6 @@ void onnx_op_reverse_sequence(OnnxCall *c) {
 
 /* ---- what is kept: a mask that is known decides the shape ---- */
 
-/* Without an axis, of the tensor as a vector. */
 /* How many flags of a mask count: an axis may be shorter than it. */
 static uint32_t flags_within(OnnxCall *c, const OnnxKnown *mask, Dim size) {
   uint32_t end = mask->n;
@@ -175,6 +174,7 @@ static uint32_t flags_within(OnnxCall *c, const OnnxKnown *mask, Dim size) {
   return end;
 }
 
+/* Without an axis, of the tensor as a vector. */
 void onnx_op_compress(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
