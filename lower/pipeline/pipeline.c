@@ -361,6 +361,54 @@ static void pipe_body(Pipe *p, const Ahead *a, NestBuilder *before) {
   if (p->nbulk) bulk_next_phase(&p->ring[0], &tail, wraps);
 }
 
+/* How often statements name the buffer. */
+static int count_uses(const NestBlock *b, const NestBuffer *buffer) {
+  int n = 0;
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->nmems; i++) n += st->mems[i].buffer == buffer;
+    for (uint32_t r = 0; r < st->nregions; r++) n += count_uses(st->regions[r], buffer);
+  }
+  return n;
+}
+
+/* A NEST that stores a tile, which one before it in the block has loaded, to shared memory as it
+ * is. */
+static bool stores_loaded(const NestStmt *st) {
+  const NestStmt *to = st->code == NEST_NEST ? st->regions[0]->first : NULL;
+  if (!to || to->next || to->code != NEST_ST || !to->mems[0].buffer) return false;
+  const NestVar *v = to->srcs[0].kind == REF_VAR ? to->srcs[0].var : NULL;
+  for (const NestStmt *x = v ? st->prev : NULL; x; x = x->prev)
+    if (nest_sets(x, v)) return x->code == NEST_NEST && plain_load(x);
+  return false;
+}
+
+/* Does a statement between this one, a store of a tile, and the loop have to do with it? */
+static bool must_stay(const Pipe *p, const NestStmt *st) {
+  const NestStmt *to = st->regions[0]->first;
+  const NestBuffer *b = to->mems[0].buffer;
+  for (const NestStmt *x = st->next; x != p->loop; x = x->next) {
+    bool fence = x->code == NEST_BAR || x->code == NEST_FENCE || x->code == NEST_DOT;
+    if (fence || nest_sets(x, to->srcs[0].var)) return true;
+    for (uint32_t i = 0; i < x->nmems; i++)
+      if (x->mems[i].buffer == b) return true;
+    for (uint32_t r = 0; r < x->nregions; r++)
+      if (count_uses(x->regions[r], b)) return true;
+  }
+  return false;
+}
+
+/* A tile that is loaded before the loop, as a query, is stored after the first copies have begun:
+ * the store waits for the load. */
+static void sink_stores(Pipe *p) {
+  NestStmt *prev, *place = p->loop;
+  for (NestStmt *st = p->loop->prev; st && !p->tiles; st = prev) {
+    prev = st->prev;
+    if (!stores_loaded(st) || must_stay(p, st)) continue;
+    nest_move_before(st, place);
+    place = st;
+  }
+}
+
 static void pipe_transform(Pipe *p) {
   if (p->depth > p->u->stages) p->u->stages = p->depth;
   NestBuilder before = {p->n, p->loop->parent, p->loop, p->loop->span};
@@ -380,6 +428,7 @@ static void pipe_transform(Pipe *p) {
     pipe_first_copies(p, &before, &lead);
   }
   if (!p->tiles) pipe_first_copies(p, &before, &a);
+  sink_stores(p);
   if (p->rotation.first) rotation_body(p, &a, &lead, &before);
   else pipe_body(p, &a, &before);
   for (size_t i = 0; i < p->pairs.len; i++) {
@@ -462,16 +511,6 @@ static bool is_pair(const Pipe *p, const NestStmt *st) {
   for (size_t i = 0; i < p->pairs.len; i++)
     if (p->pairs.data[i].load == st || p->pairs.data[i].store == st) return true;
   return false;
-}
-
-/* How often statements name the buffer. */
-static int count_uses(const NestBlock *b, const NestBuffer *buffer) {
-  int n = 0;
-  for (const NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->nmems; i++) n += st->mems[i].buffer == buffer;
-    for (uint32_t r = 0; r < st->nregions; r++) n += count_uses(st->regions[r], buffer);
-  }
-  return n;
 }
 
 /* Does the dot read the buffer, which the body stores before and nothing else uses? */
