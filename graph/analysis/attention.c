@@ -147,9 +147,13 @@ static AttentionShape shape_of_any(const Attention *x, int processors, bool grou
   return s;
 }
 
+/* Do tiles of keys divide their blocks? */
+static bool divide_blocks(const Attention *x) { return attention_tiles_divide(x->walked_block); }
+
 AttentionShape attention_shape(const Attention *x, int processors, bool groups) {
   AttentionShape s = shape_in_blocks(x, processors, shape_of_any(x, processors, groups));
-  s.one_loop = groups && dtype_bits(x->query->type.dtype) == 16 && s.bm >= 64 && !x->block_rows;
+  bool tables = x->block_rows && (x->kind != ATTENTION_FORWARD || !divide_blocks(x));
+  s.one_loop = groups && dtype_bits(x->query->type.dtype) == 16 && s.bm >= 64 && !tables;
   s.turns = results_in_turns(x, &s, processors);
   return s;
 }

@@ -100,39 +100,6 @@ const char *attention_take_body(Kernel *k) {
 
 /* ---- the mask ---- */
 
-typedef struct {
-  AttentionWriter *w;
-  const Dim *at; /* the index of a score */
-  bool *seen;    /* by node id */
-} TileWalk;
-
-/* The tiles that an expression is made of have the names of the template. */
-static void remember_tiles(Node **node, void *ctx) {
-  const TileWalk *walk = ctx;
-  Kernel *k = walk->w->k;
-  Node *n = *node;
-  if (n->type.kind != VALUE_TENSOR || kernel_loads(k, n) || walk->seen[n->id]) return;
-  walk->seen[n->id] = true;
-  if (prim_kind(n->op) != PRIM_TILE) {
-    graph_each_use(n, remember_tiles, ctx);
-    return;
-  }
-  bool grad = graph_is(n, OP_nereid_attention_scores_grad_default);
-  const char *text = grad ? "ds" : walk->w->raw ? "raw" : "scores";
-  kernel_remember(k, n, walk->at, (Value){text, walk->w->x.wide});
-}
-
-/* The tile of a mask, or of a function of scores. */
-static Value value_of_scores(AttentionWriter *w, Node *n) {
-  Graph *g = w->k->graph;
-  Dim at[4], index[4];
-  attention_query_index(g, &w->x, w->k->group->index[0], w->head, w->row, w->key, at);
-  attention_mask_index(g, n, at, index);
-  TileWalk walk = {w, at, ARENA_ARRAY(w->k->arena, bool, g->nids)};
-  remember_tiles(&n, &walk);
-  return kernel_value(w->k, n, index);
-}
-
 /* Products of gradients take scores out of range, too: shares of 0, but not what is no number. */
 static void begin_scores(AttentionWriter *w) {
   Kernel *k = w->k;
@@ -149,12 +116,18 @@ static const char *end_scores(AttentionWriter *w) {
   return attention_take_body(w->k);
 }
 
-/* Blocks at an EDGE have a mask. */
+/* Are masked blocks and whole ones of tables in one loop? */
+static bool tables_in_one_loop(const AttentionWriter *w) {
+  return w->shape->one_loop && w->x.counts[0] && w->x.counts[1];
+}
+
+/* Blocks at an EDGE have a mask, in one loop the first ones. */
 static void print_mask(AttentionWriter *w) {
   Kernel *k = w->k;
-  if (w->x.block_rows) kernel_line(k, "if EDGE:");
+  if (tables_in_one_loop(w)) kernel_line(k, "if i < edge:");
+  else if (w->x.block_rows) kernel_line(k, "if EDGE:");
   if (w->x.block_rows) k->indent += 4;
-  Value v = value_of_scores(w, w->x.mask);
+  Value v = attention_value_of_scores(w, w->x.mask);
   bool added = w->x.mask->type.dtype != DT_I1;
   const char *text = added ? kernel_cast(k, v, w->x.wide) : v.text;
   if (added) kernel_line(k, "scores = scores + %s", text);
@@ -168,11 +141,14 @@ const char *attention_mask_text(AttentionWriter *w) {
   begin_scores(w);
   if (w->raw) kernel_line(k, "raw = scores");
   if (w->x.scores) {
-    Value v = value_of_scores(w, w->x.scores);
+    Value v = attention_value_of_scores(w, w->x.scores);
     kernel_line(k, "scores = %s", kernel_cast(k, v, w->x.wide));
   }
   size_t known = k->memo.len;
-  if (cut) kernel_line(k, "scores = tl.where(nmask, scores, float(\"-inf\"))");
+  if (cut && w->shape->one_loop) kernel_line(k, "if start + BN > %s:", w->walked);
+  if (cut)
+    kernel_line(k, "%sscores = tl.where(nmask, scores, float(\"-inf\"))",
+                w->shape->one_loop ? "    " : "");
   if (w->x.mask) print_mask(w);
   k->memo.len = known; /* the chain uses them again, but not what an EDGE has alone */
   return end_scores(w);
@@ -182,7 +158,7 @@ const char *attention_chain_text(AttentionWriter *w) {
   Kernel *k = w->k;
   if (!w->x.chain) return "";
   begin_scores(w);
-  Value v = value_of_scores(w, w->x.chain);
+  Value v = attention_value_of_scores(w, w->x.chain);
   kernel_line(k, "ds = tl.where(p != 0.0, %s, 0.0)", kernel_cast(k, v, w->x.wide));
   return end_scores(w);
 }
@@ -193,7 +169,8 @@ static void add_read(AttentionWriter *w, Node *n) {
   enum { INDEX = 2, SOURCE = 3, ROWS = 2 };
   Kernel *k = w->k;
   Node *at = n->args[INDEX].node;
-  Value v = value_of_scores(w, n->args[SOURCE].node), index = value_of_scores(w, at);
+  Value v = attention_value_of_scores(w, n->args[SOURCE].node);
+  Value index = attention_value_of_scores(w, at);
   uint32_t rank = at->type.rank;
   bool each_row = rank >= ROWS && !dim_is(at->type.shape[rank - ROWS], 1);
   bool each_key = rank && !dim_is(at->type.shape[rank - 1], 1);
@@ -338,11 +315,28 @@ const char *attention_walked_cut(AttentionWriter *w) {
                       w->walked);
 }
 
+/* The statement that finds block `i` of both tables. */
+static const char *start_in_tables(AttentionWriter *w, long long size) {
+  const char *at = "tl.where(i < edge, table + i, full_table + (i - edge))", *rest = "";
+  if (size != w->shape->bn) {
+    at = arena_printf(w->k->arena,
+                      "tl.where(i < edge, table + i // (%lld // BN), "
+                      "full_table + (i - edge) // (%lld // BN))",
+                      size, size);
+    rest = arena_printf(w->k->arena, " + i %% (%lld // BN) * BN", size);
+  }
+  return arena_printf(w->k->arena,
+                      "    for i in range(first, last):\n"
+                      "        start = tl.load(%s) * %lld%s",
+                      at, size, rest);
+}
+
 /* The loop over blocks of n, which begin at `start`. */
 const char *attention_loop(AttentionWriter *w) {
   const Attention *x = &w->x;
   long long size = (long long)x->walked_block;
   if (!size) return "    for start in range(first, last, BN):";
+  if (tables_in_one_loop(w)) return start_in_tables(w, size);
   if (size == w->shape->bn)
     return arena_printf(w->k->arena,
                         "    for i in range(first, last):\n"
@@ -381,6 +375,7 @@ const char *attention_edge(AttentionWriter *w) {
 const char *attention_hide(AttentionWriter *w) {
   const char *seen = attention_edge(w);
   const char *when = "if EDGE:";
+  if (w->shape->one_loop && w->x.block_rows) return "";
   if (w->shape->one_loop)
     when = "if EDGE:\n            if (start < whole) | (start >= edge):";
   return arena_printf(w->k->arena,
@@ -389,11 +384,13 @@ const char *attention_hide(AttentionWriter *w) {
 }
 
 const char *attention_bounds(const AttentionWriter *w) {
-  return w->shape->one_loop ? "whole, edge, " : "";
+  if (!w->x.block_rows) return w->shape->one_loop ? "whole, edge, " : "";
+  return tables_in_one_loop(w) ? "full_table, edge, " : "";
 }
 
 const char *attention_bounds_of_call(const AttentionWriter *w, bool edge) {
-  if (!w->shape->one_loop) return "";
+  bool tables = w->x.block_rows > 0;
+  if (tables ? !tables_in_one_loop(w) : !w->shape->one_loop) return "";
   return edge ? arena_printf(w->k->arena, "%s, %s, ", w->whole, w->edge) : "0, 0, ";
 }
 
@@ -435,9 +432,27 @@ static void walk_share(Kernel *k, long long splits) {
   kernel_line(k, "last = (tl.program_id(1) + 1) * last // %lld", splits);
 }
 
+/* Masked blocks, and then whole ones. */
+static void walk_both_tables(AttentionWriter *w, AttentionCall *call, const char *tiles) {
+  Kernel *k = w->k;
+  const char *counts[2];
+  for (int i = 0; i < 2; i++) counts[i] = table_pointer(w, w->x.counts[i]);
+  kernel_line(k, "edge = tl.load(%s) * %s", counts[0], tiles);
+  kernel_line(k, "last = edge + tl.load(%s) * %s", counts[1], tiles);
+  if (w->x.splits > 1) walk_share(k, (long long)w->x.splits);
+  w->table = table_pointer(w, w->x.indices[0]);
+  w->whole = table_pointer(w, w->x.indices[1]);
+  w->edge = "edge";
+  call(w, w->x.splits > 1 ? "first" : "0", "last", true);
+}
+
 void attention_walk_blocks(AttentionWriter *w, AttentionCall *call) {
   Kernel *k = w->k;
   const char *tiles = tiles_of(w, w->x.walked_block, "BN");
+  if (tables_in_one_loop(w)) {
+    walk_both_tables(w, call, tiles);
+    return;
+  }
   for (int i = 0; i < 2; i++) {
     if (!w->x.counts[i]) continue;
     const char *count = table_pointer(w, w->x.counts[i]);
@@ -506,7 +521,7 @@ static const char *seen_text(AttentionWriter *w) {
   kernel_line(k, "n = start + tl.arange(0, %lld)[None, :]", width);
   kernel_line(k, "nmask = n < %s", w->walked);
   attention_set_masks(k, "mmask", "nmask");
-  Value v = value_of_scores(w, w->x.mask);
+  Value v = attention_value_of_scores(w, w->x.mask);
   bool added = w->x.mask->type.dtype != DT_I1;
   const char *seen = added ? arena_printf(k->arena, "(%s != float(\"-inf\"))", v.text) : v.text;
   kernel_line(k, "seen = %s & nmask%s", seen, own);
@@ -575,8 +590,16 @@ static void store_share(AttentionWriter *w) {
   Dim at = linear_of_index(k->graph->dims, index, n->type.shape, n->type.rank);
   const char *log = w->added ? "most + tl.log(sum)" : "(most + tl.log2(sum)) * 0.6931471805599453";
   kernel_line(k, "log = tl.where(total == 0.0, float(\"-inf\"), %s)", log);
-  kernel_line(k, "tl.store(%s + %s + m * 0, log[:, None], mask=mmask)", kernel_buffer(k, n),
-              kernel_index(k, at, NULL));
+  const char *to = kernel_buffer(k, n), *column = kernel_index(k, at, NULL);
+  /* On a GPU as a column of a tile: a column alone has a layout of its own, to which all that it is
+   * made of goes through shared memory. */
+  if (k->graph->host)
+    kernel_line(k, "tl.store(%s + %s + m * 0, log[:, None], mask=mmask)", to, column);
+  else
+    kernel_line(k,
+                "tl.store(%s + %s + m * 0 + e, tl.where(e < 1, log[:, None], acc), "
+                "mask=mmask & (e < 1))",
+                to, column);
 }
 
 Node *attention_part(const Kernel *k, OpId op) {
@@ -659,7 +682,7 @@ void attention_reserve_names(Kernel *k) {
       "nmask", "emask",  "BM",      "BN",         "BD",       "BE",    "EDGE",  "grad",   "sums",
       "delta", "seed",   "bits",    "keep",       "kept",     "dp",    "ds",    "dk",     "dmask",
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
-      "place", "turns",  "seen",    "seen_first", "seen_last"};
+      "place", "turns",  "seen",    "seen_first", "seen_last", "full_table"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -694,6 +717,15 @@ static const char *scale_factor(const AttentionWriter *w, bool in_exponential) {
   bool later = !w->added && w->x.scale > 0;
   if (later != in_exponential) return "";
   return arena_printf(w->k->arena, " * %s", attention_scale_text(w));
+}
+
+/* The condition that a key is one; NULL: all are.  A box of a tensor never begins before it, which
+ * of a block in a table only the mask says. */
+static const char *end_of_keys(const AttentionWriter *w, const char *key) {
+  Arena *a = w->k->arena;
+  if (w->x.block_rows && w->shape->one_loop)
+    return arena_printf(a, "(%s >= 0) & (%s < %s)", key, key, w->walked);
+  return w->ragged ? arena_printf(a, "(%s < %s)", key, w->walked) : NULL;
 }
 
 /* ---- keys and values ---- */
@@ -775,8 +807,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   Dim s = attention_bind(&w, "s", x->keys, "s", AXIS_M);
   const char *width = attention_within(k, "d", x->width, shape->bd);
   const char *columns = attention_within(k, "e", x->columns, shape->be);
-  const char *n_ends = w.ragged ? arena_printf(k->arena, "(n < %s)", w.walked) : NULL;
-  const char *s_ends = w.ragged ? arena_printf(k->arena, "(s < %s)", w.walked) : NULL;
+  const char *n_ends = end_of_keys(&w, "n"), *s_ends = end_of_keys(&w, "s");
   const char *query = attention_query_pointers(&w, x->query, w.row, dq, "m", "d");
   const KeyTile tiles[] = {{"key", x->key, w.key, dk, false, "d", "n", n_ends, width},
                            {"value", x->value, s, w.column, true, "s", "e", s_ends, columns}};

@@ -53,6 +53,8 @@ const char *attention_query_pointers(AttentionWriter *w, Node *operand, Dim row,
                                      const char *first, const char *second);
 const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, Dim column,
                                    const char *first, const char *second);
+/* The tile of a mask, or of a function of scores (kernel_scores.c). */
+Value attention_value_of_scores(AttentionWriter *w, Node *n);
 /* The statements that apply the function of scores and the mask to a tile of scores. */
 const char *attention_mask_text(AttentionWriter *w);
 /* The statements that add to gradients of what the function of scores reads; "": there are none. */
