@@ -85,17 +85,11 @@ void ptx_mbar_wait(Ptx *p, const NestStmt *s) {
   ptx_end(p);
 }
 
-/* A register with the address of the map's descriptor. */
+/* The register with the address of the map's descriptor. */
 static Operand map_address(Ptx *p, const TensorMap *m) {
-  Operand map = ptx_temp(p, RC_B64);
-  ptx_begin(p);
-  ptx_puts(p, "mov.b64 ");
-  ptx_put_operand(p, &map);
-  ptx_puts(p, ", ");
-  ptx_puts(p, ptx_map_param(p, m));
-  ptx_end(p);
-  ptx_emit2(p, "cvta.param.u64 $d, $a", map, map);
-  return map;
+  int32_t i = 0;
+  while (p->nest->maps[i] != m) i++;
+  return ptx_map(i);
 }
 
 /* "[map, {coordinates}], " */

@@ -90,6 +90,9 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
   ptx_declare(p, out);
   ptx_declare_print_arguments(p, out);
   if (p->uses_shared) text_puts(out, "\tmov.u32 %$smem, smem;\n");
+  for (uint32_t i = 0; i < n->nmaps; i++)
+    text_printf(out, "\tmov.b64 %s%u, %s;\n\tcvta.param.u64 %s%u, %s%u;\n", PTX_MAP, i,
+                ptx_map_param(p, n->maps[i]), PTX_MAP, i, PTX_MAP, i);
   if (p->turns_bytes) text_puts(out, select_bytes);
 }
 

@@ -301,6 +301,9 @@ typedef struct {
   int64_t bytes;
 } Address;
 Operand ptx_smem(Ptx *p); /* the start of shared memory, in a register */
+/* Registers with the addresses of tensor maps, which a kernel fills first. */
+#define PTX_MAP "%$map"
+Operand ptx_map(int32_t map);
 Address ptx_address(Ptx *p, const Mem *m);
 void ptx_put_address(Ptx *p, const Address *a);
 /* ".acq_rel.gpu.global": of an atomic.  What is shared by a program alone is ordered by its

@@ -100,6 +100,10 @@ static void temps_up_to(Ptx *p, RegClass cls, int32_t n) {
   if (p->most_temps[cls] < n) p->most_temps[cls] = n;
 }
 
+Operand ptx_map(int32_t map) {
+  return (Operand){PO_REG, RC_B64, sizeof PTX_MAP - 1, map, PTX_MAP, 0};
+}
+
 Operand ptx_temp(Ptx *p, RegClass cls) {
   Operand o = temp(cls, p->temps[cls]);
   temps_up_to(p, cls, p->temps[cls] + 1);

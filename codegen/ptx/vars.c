@@ -250,31 +250,53 @@ static const char *const class_names[RC_COUNT] = {
     [RC_B64] = ".b64", [RC_F64] = ".f64", [RC_PRED] = ".pred",
 };
 
-static void declare_registers(Text *out, RegClass cls, const char *name, bool array, int64_t n) {
-  text_puts(out, "\t.reg ");
-  text_puts(out, class_names[cls]);
-  text_puts(out, " ");
-  text_puts(out, name);
-  if (array) text_printf(out, "<%lld>", (long long)n);
-  text_puts(out, ";\n");
+/* A line of declarations of one class, of no more than can be read. */
+typedef struct {
+  Text *out;
+  RegClass cls;
+  int count; /* of this line */
+} Declarations;
+
+static void end_declarations(Declarations *d) {
+  if (d->count) text_puts(d->out, ";\n");
+  d->count = 0;
 }
 
-void ptx_declare(Ptx *p, Text *out) {
+static void declare_registers(Declarations *d, RegClass cls, const char *name, bool array,
+                              int64_t n) {
+  enum { MOST = 12 };
+  if (cls != d->cls) return;
+  if (d->count == MOST) end_declarations(d);
+  if (!d->count++) text_printf(d->out, "\t.reg %s ", class_names[cls]);
+  else text_puts(d->out, ", ");
+  text_puts(d->out, name);
+  if (array) text_printf(d->out, "<%lld>", (long long)n);
+}
+
+static void declare_variables(Ptx *p, Declarations *d) {
   for (uint32_t i = 0; i < p->nest->nvars; i++) {
     const NestVar *v = p->nest->vars[i];
     const Reg *g = ptx_reg(p, v);
     if (!g->used) continue;
-    declare_registers(out, g->per > 1 ? RC_B32 : (RegClass)g->cls, g->name, g->array,
+    declare_registers(d, g->per > 1 ? RC_B32 : (RegClass)g->cls, g->name, g->array,
                       v->count / g->per);
-    if (g->per > 1) declare_registers(out, (RegClass)g->cls, g->element, true, v->count);
+    if (g->per > 1) declare_registers(d, (RegClass)g->cls, g->element, true, v->count);
   }
-  for (int c = 0; c < RC_COUNT; c++)
+}
+
+void ptx_declare(Ptx *p, Text *out) {
+  for (int c = 0; c < RC_COUNT; c++) {
+    Declarations d = {out, (RegClass)c, 0};
+    declare_variables(p, &d);
     if (p->most_temps[c])
-      declare_registers(out, (RegClass)c, ptx_temp_name((RegClass)c), true, p->most_temps[c]);
-  if (p->nindices) declare_registers(out, RC_B32, "%$i", true, p->nindices);
-  if (p->nbases) declare_registers(out, RC_B32, "%$s", true, p->nbases);
-  if (p->ndescriptors) declare_registers(out, RC_B64, "%$d", true, p->ndescriptors);
-  if (p->uses_copies) declare_registers(out, RC_F32, "%$c", true, MAX_PENDING);
-  if (p->uses_shared) declare_registers(out, RC_B32, "%$smem", false, 0);
+      declare_registers(&d, (RegClass)c, ptx_temp_name((RegClass)c), true, p->most_temps[c]);
+    if (p->nindices) declare_registers(&d, RC_B32, "%$i", true, p->nindices);
+    if (p->nbases) declare_registers(&d, RC_B32, "%$s", true, p->nbases);
+    if (p->ndescriptors) declare_registers(&d, RC_B64, "%$d", true, p->ndescriptors);
+    if (p->nest->nmaps) declare_registers(&d, RC_B64, PTX_MAP, true, p->nest->nmaps);
+    if (p->uses_copies) declare_registers(&d, RC_F32, "%$c", true, MAX_PENDING);
+    if (p->uses_shared) declare_registers(&d, RC_B32, "%$smem", false, 0);
+    end_declarations(&d);
+  }
   if (p->turns_bytes) text_puts(out, "\t.reg .b32 %$left, %$right;\n\t.reg .pred %$late;\n");
 }
