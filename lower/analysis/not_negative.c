@@ -72,8 +72,8 @@ bool *not_negative(Arena *a, const Nest *n, const TensorMap *m, const bool *assu
   Signs s = {ARENA_ARRAY(a, bool, n->nvars + 1), true};
   memset(s.holds, true, n->nvars);
   for (uint32_t i = 0; i < n->nparams; i++)
-    s.holds[n->params[i]->id] = assumed[n->params[i]->id];
-  for (int i = 0; i < m->rank; i++) {
+    s.holds[n->params[i]->id] = assumed && assumed[n->params[i]->id];
+  for (int i = 0; m && i < m->rank; i++) {
     if (m->axes[i].extent.param) s.holds[m->axes[i].extent.param->id] = true;
     if (m->axes[i].stride.param) s.holds[m->axes[i].stride.param->id] = true;
   }

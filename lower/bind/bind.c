@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/analysis/box_access.h"
 #include "lower/messages.h"
 #include "lower/passes.h"
 
@@ -273,6 +274,8 @@ static void bind_body(Bind *s) {
 bool pass_bind(Unit *u) {
   jmp_buf refused;
   Bind s = {.u = u, .scratch = arena_child(u->arena), .nest = u->nest, .refused = &refused};
+  s.nsigned = u->nest->nvars;
+  s.not_negative = not_negative(s.scratch, u->nest, NULL, NULL);
   bool done = !setjmp(refused);
   if (done) bind_body(&s);
   arena_free(s.scratch);

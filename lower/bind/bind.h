@@ -100,6 +100,8 @@ typedef struct Bind {
   uint32_t id;       /* of the nest */
   Where at;          /* of the value at hand */
   bool reads_registers; /* what was evaluated reads registers of other nests */
+  uint32_t nsigned;   /* variables before the pass, */
+  bool *not_negative; /* of which some never are, by var id */
   uint32_t var_room; /* size of the arrays below */
   NestStmt **def;    /* by var id: the OP that defines a temp of this nest */
   uint32_t *def_nest;

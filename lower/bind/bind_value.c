@@ -332,8 +332,7 @@ static bool add_offsets(Bind *s, const Value *x, const Value *y, Value *out) {
 }
 
 /* x % y is (x - low) % y + low, and x / y is (x - low) / y, where `low` counts through what y and
- * all else in x is divisible by; of a negative x it may not be, whose address is before its tensor
- * (AxisInfo's `assumed`). */
+ * all else in x is divisible by.  Numbers below 0 are rounded up: x is known to be none. */
 static bool split_division(Bind *s, TileCode op, const Value *x, const Value *y, DType t,
                            Value *out) {
   if (!x->is_form || bind_has_rest(x) || !y->is_form || bind_has_rest(y)) return false;
@@ -358,6 +357,13 @@ static bool widen_offset(Bind *s, const NestStmt *st, const Value *x, Value *out
   return true;
 }
 
+static bool is_not_negative(const Bind *s, const Ref *r) {
+  if (r->kind == REF_VAR) return r->var->id < s->nsigned && s->not_negative[r->var->id];
+  bool holds = r->kind == REF_AFFINE && r->sub.c >= 0;
+  for (int i = 0; holds && i < r->sub.n; i++) holds = r->sub.t[i].coef >= 0;
+  return holds;
+}
+
 /* An op on offsets that stays a form with a rest. */
 static bool split_offset(Bind *s, const NestStmt *st, const Value x[2], uint32_t n, Value *out) {
   if (!integral(st->type)) return false;
@@ -367,7 +373,7 @@ static bool split_offset(Bind *s, const NestStmt *st, const Value x[2], uint32_t
   bool divides = st->op == TILE_REM || st->op == TILE_DIV;
   Form exact;
   int64_t c;
-  if (!divides || !whole) return false;
+  if (!divides || !whole || !is_not_negative(s, &st->srcs[0])) return false;
   if (form_is_const(&x[1].form, &c) && form_divide(s, &x[0].form, c, st->op == TILE_REM, &exact))
     return false;
   return split_division(s, st->op, &x[0], &x[1], st->type, out);

@@ -212,6 +212,7 @@ def flip_tile(rng, rows=16, cols=64, axis=1, dtype="f32"):
 @case(FILE, tol=0)
 @case(FILE, tol=0, block=16)
 @case(FILE, tol=0, block=128, steps=3)
+@case(FILE, tol=0, block=512)
 def divide_neighbors(rng, block=64, steps=1, programs=3):
     n = block * steps * programs
     x, y = eighths(rng, n // 32 * 40 + 40).astype("f4"), eighths(rng, 64).astype("f4")
