@@ -46,11 +46,10 @@ void plan_split_warps(const Plan *p, const Atom *atom, const Type *t, int warps,
   }
 }
 
+enum { PANEL_COLUMNS = 64, LEAST_SHARE = 32 };
+
 bool schedule_has_panels(const Type *result, int wn) {
-  enum { PANEL_COLUMNS = 64, LEAST_SHARE = 32 };
-  int columns = result->shape[1] / wn;
-  bool in_panel = result->shape[1] <= PANEL_COLUMNS && columns % LEAST_SHARE == 0;
-  return wn == 1 || columns % PANEL_COLUMNS == 0 || in_panel;
+  return wn == 1 || result->shape[1] / wn % PANEL_COLUMNS == 0;
 }
 
 bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int wm, int wn) {
@@ -65,11 +64,13 @@ bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int 
 }
 
 /* Groups' columns begin in the middle of a panel where memory's neighbors are along columns: the
- * second operand would be stored across.  What is computed is, in chained products. */
+ * second operand would be stored across.  What is computed is, in chained products, which share 64
+ * columns alone. */
 static bool has_columns(const Plan *p, const TileOp *op, int wn) {
   const TileValue *b = op->args[1];
+  int columns = op->results[0]->type.shape[1];
   if (schedule_has_panels(&op->results[0]->type, wn)) return true;
-  if (p->chained) return false;
+  if (p->chained && (columns > PANEL_COLUMNS || columns / wn % LEAST_SHARE)) return false;
   return !wgmma_takes_any_axis((DType)b->type.dtype, 1) || plan_neighbor_axis(p, b) == 0;
 }
 
