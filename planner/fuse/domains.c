@@ -116,8 +116,17 @@ Group *group_plane(const Fusion *f, const Group *g, Dim columns) {
   return out;
 }
 
-/* A vector of the narrowest CPU, and a half of one. */
-enum { VECTOR_COLUMNS_MIN = 4 };
+/* A vector of the narrowest CPU, and a half of one; a last axis whose last vector may have few. */
+enum { VECTOR_COLUMNS_MIN = 4, LAST_COLUMNS_MIN = 48, VECTOR_COLUMNS = 16 };
+
+/* The sizes from axis `first` on as one, or the last alone, whose elements are neighbours also where
+ * a window's are read: then what depends on the other axes is the same for a vector. */
+static Dim neighbours(const Fusion *f, const Group *g, uint32_t first) {
+  Dim last = g->shape[g->rank - 1];
+  bool alone = dim_is_int(last) && (last->value >= LAST_COLUMNS_MIN ||
+                                    (last->value && last->value % VECTOR_COLUMNS == 0));
+  return alone ? last : shape_product(f->graph, g->shape + first, g->rank - first);
+}
 
 Dim group_vector_columns(const Fusion *f, const Group *g) {
   bool vectors = false;
@@ -129,7 +138,8 @@ Dim group_vector_columns(const Fusion *f, const Group *g) {
   }
   uint32_t first = g->rank;
   while (!(g->columns >> (first - 1) & 1)) first--;
-  Dim columns = shape_product(f->graph, g->shape + first, g->rank - first);
+  if (first == g->rank) return NULL;
+  Dim columns = neighbours(f, g, first);
   bool many = dim_likely(f->graph->dims, columns) >= VECTOR_COLUMNS_MIN;
   return vectors && many ? columns : NULL;
 }

@@ -1,8 +1,8 @@
 /* Passes gemv_to_reduction and split_k, for matrix products of few rows, which are limited by
  * memory or by their number of programs.
  *   gemv_to_reduction  a product with a vector becomes a sum, which reads the matrix once in order
- *   split_k            a long sum over k becomes a batch of products in f32 that a reduction adds;
- *                      for GPUs, which need many programs */
+ *   split_k            a long sum over k becomes a batch of products in f32 that a reduction adds,
+ *                      where tiles are fewer than processors */
 #include <string.h>
 
 #include "graph/analysis/gather.h"
@@ -116,7 +116,9 @@ static void split_product(Build *b, Node *n) {
   p.batch = batches ? n->type.shape[0]->value : 1;
   p.n = size[1]->value;
   p.k = x->type.shape[1 + batches]->value;
-  int parts = prim_unpacks(n) ? tiling_packed_parts(&p) : tiling_parts(&p);
+  int parts = b->in.g->host    ? (prim_unpacks(n) ? 1 : tiling_cpu_parts(&p))
+              : prim_unpacks(n) ? tiling_packed_parts(&p)
+                                : tiling_parts(&p);
   if (parts > 1 && batches) batches_in_parts(b, x, y, parts);
   else if (parts > 1) in_parts(b, x, y, parts);
 }

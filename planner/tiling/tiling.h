@@ -63,6 +63,8 @@ int tiling_packed_parts(const Product *p);
 
 /* For a CPU: the tile with the least time, of no more than so many rows; p NULL: sizes are open. */
 Tile tiling_cpu(const Product *p, int most_rows);
+/* Into how many parts to cut k there, where sums are in f32: a power of two, 1 for none. */
+int tiling_cpu_parts(const Product *p);
 /* Tiles where the right operand is packed in panels of so many columns: `bn` is that, and `bk`
  * divides k, which is known; m 0: open.  Blocks of rows that programs next to each other take. */
 enum { TILING_PANEL_BAND = 8 };

@@ -49,6 +49,17 @@ Tile tiling_cpu(const Product *p, int most_rows) {
   return best;
 }
 
+/* Gradients of weights sum up all positions of all images, for a few tiles. */
+int tiling_cpu_parts(const Product *p) {
+  enum { SIDE = 64, DEPTH_LEAST = 1024 };
+  int64_t tiles = p->batch * ((p->m + SIDE - 1) / SIDE) * ((p->n + SIDE - 1) / SIDE), parts = 1;
+  bool wide = dtype_bits(p->dtype) > 32;
+  while (!wide && tiles * parts < PROCESSORS && p->k % (2 * parts) == 0 &&
+         p->k / (2 * parts) >= DEPTH_LEAST)
+    parts *= 2;
+  return (int)parts;
+}
+
 /* ---- panels ---- */
 
 /* A program has one block of registers, so that few rows of an open number are not computed as if

@@ -26,6 +26,17 @@ def tensor(*shape, dtype=np.float32):
 
 # ---- windows ----
 
+GRADIENT = "convolution_backward.default(y, x, w, None, [1, 1], [1, 1], "
+
+
+def taps(y, x, w, dilation=(1, 1)):
+    """The gradient of a depthwise convolution's weights: y is that of its result."""
+    x = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    (rows, columns), (down, along) = y.shape[2:], dilation
+    return np.stack([np.stack([
+        (y * x[:, :, i * down:i * down + rows, j * along:j * along + columns]).sum((0, 2, 3))
+        for j in range(3)], -1) for i in range(3)], -2)[:, None]
+
 
 def spread(x, axes, by):
     """x with by - 1 zeros between its elements along each axis."""
@@ -313,6 +324,19 @@ CASES = [
     ("linear.default(x, y)", [tensor(520, 70), tensor(130, 70)], lambda x, y: x @ y.T),
     ("einsum.default('ki,kj->ij', [x, y])", [tensor(70, 515), tensor(70, 65)],
      lambda x, y: x.T @ y),
+    # sums over so much that a CPU cuts them into parts
+    ("einsum.default('ki,kj->ij', [x, y])", [tensor(4096, 20), tensor(4096, 9)],
+     lambda x, y: x.T @ y),
+    ("einsum.default('bki,bkj->bij', [x, y])", [tensor(2, 2048, 9), tensor(2, 2048, 17)],
+     lambda x, y: x.swapaxes(1, 2) @ y),
+    ("mm.default(x, y)", [tensor(3, 2048).astype(np.float64), tensor(2048, 5).astype(np.float64)],
+     np.matmul),
+    # gradients of depthwise weights, along vectors of channels whose last has few
+    (GRADIENT + "[1, 1], False, [0, 0], 50, [False, True, False])[1]",
+     [tensor(2, 50, 5, 6), tensor(2, 50, 5, 6), tensor(50, 1, 3, 3)], taps),
+    (GRADIENT + "[2, 1], False, [0, 0], 16, [False, True, False])[1]",
+     [tensor(2, 16, 3, 6), tensor(2, 16, 5, 6), tensor(16, 1, 3, 3)],
+     lambda y, x, w: taps(y, x, w, (2, 1))),
     # blocks
     ("im2col.default(x, [3, 2], [1, 2], [1, 0], [2, 1])", [X],
      lambda x: unfolded(x, (3, 2), (1, 2), (1, 0), (2, 1))),
