@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Weights that change between calls in the ways that users have, in training and in inference:
+torch.compile(backend="nereid") against eager PyTorch with the same weights."""
+import copy, os, pathlib, sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests" / "support")]
+import tally
+
+try:
+    import torch
+    from torch import nn
+except ImportError:
+    torch = None
+
+TOLERANCE = 1e-3  # of the norm
+
+
+def make():
+    """Windows, statistics, products of so many rows that operands are packed, and tied weights."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Conv2d(3, 48, 3, 2, 1, bias=False)
+            self.norm = nn.BatchNorm2d(48)
+            self.window = nn.Conv2d(48, 48, 3, 1, 1, groups=48, bias=False)
+            self.up, self.down = nn.Linear(48, 130), nn.Linear(130, 48)
+            self.tied = nn.Linear(48, 130, bias=False)
+            self.tied.weight = self.up.weight
+
+        def forward(self, x):
+            x = nn.functional.silu(self.norm(self.window(self.first(x))))
+            x = x.permute(0, 2, 3, 1).reshape(-1, 48)
+            return self.down(nn.functional.gelu(self.up(x))) + self.tied(x)[:, :48]
+
+    return Net()
+
+
+def scale_state(net):
+    net.load_state_dict({k: v * 0.9 if v.is_floating_point() else v
+                         for k, v in net.state_dict().items()})
+
+
+def replace_data(net):
+    net.first.weight.data = net.first.weight.data.clone().neg()
+
+
+def write_by_numpy(net):
+    net.up.weight.detach().numpy()[:] *= 1.5
+
+
+def set_storage(net):
+    net.down.weight.set_(net.down.weight.clone() * 2)
+
+
+CHANGES = {
+    "nothing": lambda net: None,
+    ".data": lambda net: net.up.weight.data.mul_(-0.5),
+    "copy_": lambda net: net.down.weight.copy_(net.down.weight.flip(0)),
+    "set_": set_storage,
+    "load_state_dict": scale_state,
+    ".data is another tensor": replace_data,
+    "NumPy": write_by_numpy,
+}
+
+
+def agree(x, y):
+    return (x - y).norm() <= TOLERANCE * (y.norm() + 1e-6)
+
+
+def step(name, net, compiled, eager):
+    with torch.no_grad():
+        CHANGES[name](net)
+    eager.load_state_dict(net.state_dict())
+    x = torch.randn(3, 3, 32, 32)
+    results = [model(x) for model in (compiled, eager)]
+    tally.check(agree(*results), f"{name}: results differ from eager's")
+    for result, model in zip(results, (net, eager)):
+        model.zero_grad()
+        result.square().mean().backward()
+    wrong = [key for (key, p), (_, q) in zip(net.named_parameters(), eager.named_parameters())
+             if not agree(p.grad, q.grad)]
+    tally.check(not wrong, f"{name}: gradients of {wrong} differ from eager's")
+
+
+def main():
+    torch.manual_seed(0)
+    net = make()
+    eager, compiled = copy.deepcopy(net), torch.compile(net, backend="nereid")
+    optimizer = torch.optim.AdamW(net.parameters(), 1e-3, foreach=True)
+    for name in CHANGES:
+        step(name, net, compiled, eager)
+        optimizer.step()
+        eager.load_state_dict(net.state_dict())
+        net.eval(), eager.eval()
+        x = torch.randn(3, 3, 32, 32)
+        with torch.no_grad():
+            tally.check(agree(compiled(x), eager(x)), f"{name}, a step later: inference differs")
+        net.train(), eager.train()
+
+
+if torch is None:
+    print("1 skipped: no torch")
+    tally.check(True, "")
+else:
+    main()
+sys.exit(tally.report())
