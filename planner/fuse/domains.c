@@ -119,8 +119,8 @@ Group *group_plane(const Fusion *f, const Group *g, Dim columns) {
 /* A vector of the narrowest CPU, and a half of one; a last axis whose last vector may have few. */
 enum { VECTOR_COLUMNS_MIN = 4, LAST_COLUMNS_MIN = 48, VECTOR_COLUMNS = 16 };
 
-/* The sizes from axis `first` on as one, or the last alone, whose elements are neighbours also where
- * a window's are read: then what depends on the other axes is the same for a vector. */
+/* The sizes from axis `first` on as one, or the last alone, whose elements are neighbours also
+ * where a window's are read: then what depends on the other axes is the same for a vector. */
 static Dim neighbours(const Fusion *f, const Group *g, uint32_t first) {
   Dim last = g->shape[g->rank - 1];
   bool alone = dim_is_int(last) && (last->value >= LAST_COLUMNS_MIN ||
