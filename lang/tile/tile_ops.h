@@ -109,8 +109,8 @@ X(VIEW_LOAD,   "V?v?v", "1", given,   READ,             "check pad cache evict v
 X(VIEW_STORE,  "Vv?v",  "0", given,   WRITE,            "check cache evict", "value; elements outside a checked axis are not written") \
 X(ATOMIC_RMW,  "vv?v",  "1", given,   READ|WRITE,       "kind sem scope", "kind add and or xor xchg max min, store, load (memory stays, the value has no meaning); result the value before; once an element") \
 X(ATOMIC_CAS,  "vvv",   "1", given,   READ|WRITE,       "sem scope",   "pointer, compare, value; result the value before") \
-X(PARK,        "vv?v",  "0", given,   READ|WRITE,       "slot count",  "copies the elements at pointers, zeros where the mask is false, to the slot of shared memory from element i (the first operand, i32) on; done at PARK_WAIT.  A slot has `count` elements of one dtype") \
-X(PARK_WAIT,   "",      "0", given,   READ|WRITE,       "",            "until what is parked is there") \
+X(PARK,        "vv?v",  "0", given,   READ|WRITE,       "slot count ends",  "copies the elements at pointers, zeros where the mask is false, to the slot of shared memory from element i (the first operand, i32) on; done at PARK_WAIT.  A slot has `count` elements of one dtype; `ends`: it is the last copy of a group") \
+X(PARK_WAIT,   "",      "0", given,   READ|WRITE,       "pending",     "until what is parked is there, but for so many groups, the last ones") \
 X(UNPARK,      "v",     "1", given,   READ,             "slot count",  "a tile of the slot's elements from element i on") \
 X(BARRIER,     "",      "0", given,   READ|WRITE,       "",            "debug_barrier: memory operations do not move across") \
 X(GRID_DEPENDENCY, "",  "0", given,   READ|WRITE,       "kind",        "programmatic dependent launch: kind wait, until the grids that this one depends on have ended; launch, those that depend on it may start.  Without effect but on a GPU") \
@@ -136,7 +136,7 @@ X(RETURN,      "",      "0", given,   TERM,             "",            "the end 
   X(strides, ints) X(rounding, str) X(div, ints) X(contig, ints) X(constancy, ints)             \
   X(precision, str) X(max_imprecise, int) X(reverse, bool) X(combine, str) X(check, ints)       \
   X(pad, str) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str)            \
-  X(scope, str) X(slot, int) X(count, int) X(message, str) X(hex, bool) X(params, ints) X(or_same, bool) \
+  X(scope, str) X(slot, int) X(count, int) X(ends, bool) X(pending, int) X(message, str) X(hex, bool) X(params, ints) X(or_same, bool) \
   X(asm, str) X(constraints, str) X(pack, int) X(num_stages, int) X(unroll, int)                \
   X(flatten, bool) X(warp_specialize, bool) X(disallow_acc_multi_buffer, bool)                  \
   X(disable_licm, bool)

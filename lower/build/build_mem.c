@@ -305,6 +305,20 @@ void build_memory(Build *s, const TileOp *op) {
 
 /* ---- slots ---- */
 
+typedef struct {
+  const Build *s;
+  int64_t slot;
+  bool own; /* threads read what they copied */
+} SlotUse;
+
+static void note_slot_layout(TileOp *op, void *ctx) {
+  SlotUse *x = ctx;
+  if (op->code != TILE_UNPARK || tile_int(op, TA_slot, 0) != x->slot) return;
+  const Type *t = &op->results[0]->type;
+  Layout own = schedule_slot(x->s->u, t, x->s->u->machine->vector_bytes);
+  x->own &= layout_eq(&own, &x->s->u->schedule->values[op->results[0]->id].layout);
+}
+
 /* The slot's buffer.  It is a ring, whose slots are as large as its tiles, if tiles are copied to
  * it. */
 static NestBuffer *slot_buffer(Build *s, const TileOp *op, const Type *tile) {
@@ -316,6 +330,9 @@ static NestBuffer *slot_buffer(Build *s, const TileOp *op, const Type *tile) {
       nest_buffer(s->nest, "slot", (DType)tile->dtype, bytes, s->u->machine->vector_bytes);
   if (op->code == TILE_PARK && tiles * type_numel(*tile) == count) b->slots = (int)tiles;
   vec_push(s->scratch, &s->parks, ((Park){slot, b}));
+  SlotUse use = {s, slot, true};
+  tile_walk(s->u->tile->body, note_slot_layout, &use);
+  b->own = use.own;
   return b;
 }
 
@@ -357,15 +374,23 @@ static void park(Build *s, const TileOp *op) {
   Affine at = slot_at(s, op, &t, o.axes, &base);
   build_st_shared(s, x, (DType)t.dtype, b, base, at);
   build_close(s, &o);
+  if (tile_int(op, TA_ends, 0) && copies_parks(s)) nest_stmt(&s->b, NEST_RING_COMMIT, 0, 0);
+}
+
+static bool reads_own_slots(const Build *s) {
+  for (size_t i = 0; i < s->parks.len; i++)
+    if (!s->parks.data[i].buffer->own) return false;
+  return true;
 }
 
 /* The barrier orders the copies' reads of global memory, too, before stores that follow. */
-static void park_wait(Build *s) {
+static void park_wait(Build *s, const TileOp *op) {
+  int64_t pending = tile_int(op, TA_pending, 0);
   if (copies_parks(s)) {
-    nest_stmt(&s->b, NEST_RING_COMMIT, 0, 0);
-    nest_set_int(s->nest, nest_stmt(&s->b, NEST_RING_WAIT, 0, 0), NA_groups, 0);
+    if (!tile_attr(op, TA_pending)) nest_stmt(&s->b, NEST_RING_COMMIT, 0, 0);
+    nest_set_int(s->nest, nest_stmt(&s->b, NEST_RING_WAIT, 0, 0), NA_groups, pending);
   }
-  build_barrier(s);
+  if (!pending || !reads_own_slots(s)) build_barrier(s);
 }
 
 static void unpark(Build *s, const TileOp *op) {
@@ -382,7 +407,7 @@ static void unpark(Build *s, const TileOp *op) {
 void build_slot(Build *s, const TileOp *op) {
   switch (op->code) {
     case TILE_PARK: park(s, op); return;
-    case TILE_PARK_WAIT: park_wait(s); return;
+    case TILE_PARK_WAIT: park_wait(s, op); return;
     default: unpark(s, op); return;
   }
 }

@@ -141,6 +141,7 @@ typedef struct {
   int64_t offset; /* -1 until pass allocate_shared has run */
   DType dtype;    /* what it holds, for reading */
   int slots;      /* of a ring: so many tiles, one after the other; 0 or 1: no ring */
+  bool own;       /* each thread accesses bytes of its own, in the order of its statements */
   Type tile;      /* rank 0, or the tile that one slot of it holds, ... */
   Layout layout;  /* ... in these byte digits */
 } NestBuffer;

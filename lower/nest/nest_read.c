@@ -633,7 +633,11 @@ static bool buffer_attr(NestReader *p, NestBuffer *b, const IrAttr *a) {
     b->slots = (int)a->i;
     return small && a->i > 0 && a->i <= 64 && b->bytes % a->i == 0;
   }
-  ir_error(&p->r, a->span, E_NEST_ATTR, "buffer", a->key, "; it has: ", "align offset slots");
+  if (!strcmp(a->key, "own")) {
+    b->own = true;
+    return a->kind == IA_FLAG;
+  }
+  ir_error(&p->r, a->span, E_NEST_ATTR, "buffer", a->key, "; it has: ", "align offset own slots");
   return false;
 }
 

@@ -387,6 +387,7 @@ static void print_nest_buffer(Printer *p, const NestBuffer *b) {
               (long long)b->align);
   if (b->offset >= 0) text_printf(p->out, ", offset %lld", (long long)b->offset);
   if (b->slots > 1) text_printf(p->out, ", slots %d", b->slots);
+  if (b->own) text_puts(p->out, ", own");
   put_nest_text(p, "}");
   if (b->tile.rank) {
     put_nest_text(p, " holds ");

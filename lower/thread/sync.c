@@ -29,7 +29,7 @@ static bool must_wait(const Sync *s, const NestStmt *st) {
     for (uint32_t k = 0; b && k < n->nbuffers; k++) {
       const NestBuffer *o = n->buffers[k];
       if (!nest_buffers_overlap(b, o)) continue;
-      if (o == b && b->slots > 1) continue; /* the pipeline's own barrier orders a ring's slots */
+      if (o == b && (b->slots > 1 || b->own)) continue; /* the pipeline orders a ring's slots */
       for (const Access *a = s->since[k]; a; a = a->next)
         if (nest_accesses_conflict(s->defs, a->by, st, o == b)) return true;
     }

@@ -5,8 +5,13 @@
 #include "lower/lower.h"
 
 enum {
+  /* Elements of a strip that a thread has: an accumulator and what is loaded for it leave room
+   * in 64 registers, with which two programs of 512 threads, or one of 1,024, fit a
+   * multiprocessor. */
+  STRIP_THREAD_ELEMENTS = 16,
   STRIP_PAIRS_MOST = 64,
   STRIP_PARKED_MOST = 64, /* slots of a ring */
+  STRIP_WAITS_MOST = 16,  /* strips with a wait each, and so with statements of their own */
   STRIP_SHARED_LEFT = 4096 /* bytes of shared memory for what reductions exchange */
 };
 
@@ -31,6 +36,7 @@ typedef struct {
   size_t first;   /* the loop before which they are parked */
   size_t last;    /* that needs it */
   int64_t strips; /* at most all of a row */
+  int64_t held;   /* so many strips after these are in registers from there on */
   uint32_t loops; /* that need it */
 } StripPark;
 
@@ -40,6 +46,7 @@ typedef struct {
   Arena *scratch;
   int64_t row, strip; /* elements */
   uint32_t nvalues;   /* of the function before the pass */
+  int registers;      /* a thread's, where two programs share a multiprocessor; 0: no limit */
   VEC(StripLoop *) loops;
   VEC(StripPark) parks;
   StripPair pairs[STRIP_PAIRS_MOST];

@@ -11,9 +11,11 @@ typedef struct {
   TileValue *first;  /* element of the strip at hand; NULL: 0 */
   int64_t from;      /* the loop's first strip */
   size_t loop;       /* number of the loop at hand */
+  int64_t waits;     /* its strips, the first ones, that are waited for one by one */
   TileValue **copy;  /* by value id: the strip of a row ... */
   uint32_t *round;   /* ... of that round */
   uint32_t rounds;
+  TileValue ***held;  /* by park and strip after the parked ones: what registers keep */
 } Builder;
 
 static Type strip_type(const Strips *s, Type t) {
@@ -53,6 +55,16 @@ static const StripPark *park_of(const Builder *x, const TileOp *load) {
   return NULL;
 }
 
+/* What registers have of the strip at hand of a load; NULL if they have nothing. */
+static TileValue *held_strip(const Builder *x, const TileOp *load) {
+  for (size_t i = 0; i < x->s->parks.len; i++) {
+    const StripPark *park = &x->s->parks.data[i];
+    int64_t k = x->from - park->strips;
+    if (park->load == load && k >= 0 && k < park->held) return x->held[i][k];
+  }
+  return NULL;
+}
+
 static void set_slot(const Builder *x, const StripPark *park, TileOp *op) {
   tile_set_int(x->s->f, op, TA_slot, park - x->s->parks.data);
   tile_set_int(x->s->f, op, TA_count, park->strips * x->s->strip);
@@ -86,11 +98,13 @@ static TileValue *unpark_strip(Builder *x, const StripPark *park) {
   return tile_build1(&x->b, TILE_SELECT, t, mask, v, other);
 }
 
-static void park_strip(Builder *x, const StripPark *park) {
+static TileOp *park_strip(Builder *x, const StripPark *park) {
   TileValue *args[3] = {first_element(x)};
   for (int i = 0; i < 2; i++) args[i + 1] = strip_of(x, park->load->args[i]);
   x->b.span = park->load->span;
-  set_slot(x, park, tile_build(&x->b, TILE_PARK, args, args[2] ? 3 : 2, NULL, 0));
+  TileOp *op = tile_build(&x->b, TILE_PARK, args, args[2] ? 3 : 2, NULL, 0);
+  set_slot(x, park, op);
+  return op;
 }
 
 /* The strip of a row; other values, and none, are what they are. */
@@ -100,8 +114,11 @@ static TileValue *strip_of(Builder *x, TileValue *v) {
   const TileOp *op = v->def;
   TileValue *made;
   const StripPark *park = op->code == TILE_LOAD ? park_of(x, op) : NULL;
+  TileValue *held = op->code == TILE_LOAD ? held_strip(x, op) : NULL;
   if (op->code == TILE_ARANGE) {
     made = strip_range(x, op);
+  } else if (held) {
+    made = held;
   } else if (park) {
     made = unpark_strip(x, park);
   } else {
@@ -222,30 +239,83 @@ static void build_loop(Builder *x, const StripLoop *l, TileValue **acc, uint32_t
   close_loop(x, &loop, acc, n);
 }
 
-/* Copies what the loop is the first to need, each strip by an op of its own: that no two meet is
- * proven of constant places. */
-static void build_parks(Builder *x) {
-  bool any = false;
-  Type i32 = type_scalar(DT_I32);
+/* Loads a strip that registers keep. */
+static void hold_strip(Builder *x, size_t park, int64_t k) {
+  const StripPark *p = &x->s->parks.data[park];
+  x->rounds++;
+  x->from = p->strips + k;
+  x->first = tile_const_int(&x->b, type_scalar(DT_I32), x->from * x->s->strip);
+  x->held[park][k] = strip_of(x, p->load->results[0]);
+  x->first = NULL;
+}
+
+static bool begins_at(const Builder *x, const StripPark *park, int64_t k) {
+  return park->first == x->loop && k < park->strips;
+}
+
+/* Copies strip k of what the loop is the first to need: the last op made, or NULL.  Each strip has
+ * an op of its own: that no two meet is proven of constant places. */
+static TileOp *park_strips(Builder *x, int64_t k) {
+  TileOp *last = NULL;
   for (size_t i = 0; i < x->s->parks.len; i++) {
-    const StripPark *park = &x->s->parks.data[i];
-    if (park->first != x->loop) continue;
-    for (int64_t k = 0; k < park->strips; k++, any = true) {
-      x->rounds++;
-      x->first = tile_const_int(&x->b, i32, k * x->s->strip);
-      park_strip(x, park);
-    }
+    if (!begins_at(x, &x->s->parks.data[i], k)) continue;
+    x->rounds++;
+    x->first = tile_const_int(&x->b, type_scalar(DT_I32), k * x->s->strip);
+    last = park_strip(x, &x->s->parks.data[i]);
   }
   x->first = NULL;
-  if (any) tile_build(&x->b, TILE_PARK_WAIT, NULL, 0, NULL, 0);
+  return last;
+}
+
+/* The strips that the loop copies before it begins. */
+static int64_t count_parked(const Builder *x) {
+  int64_t n = 0;
+  for (size_t i = 0; i < x->s->parks.len; i++) {
+    const StripPark *park = &x->s->parks.data[i];
+    if (park->first == x->loop && park->strips > n) n = park->strips;
+  }
+  return n;
+}
+
+/* Copies what the loop is the first to need, and waits for that here or before each strip. */
+static void build_parks(Builder *x) {
+  int64_t strips = count_parked(x);
+  for (size_t i = 0; i < x->s->parks.len; i++)
+    for (int64_t k = 0; x->s->parks.data[i].first == x->loop && k < x->s->parks.data[i].held; k++)
+      hold_strip(x, i, k);
+  for (int64_t k = 0; k < strips; k++) {
+    TileOp *last = park_strips(x, k);
+    if (x->waits) tile_set_int(x->s->f, last, TA_ends, 1);
+  }
+  if (strips && !x->waits) tile_build(&x->b, TILE_PARK_WAIT, NULL, 0, NULL, 0);
+}
+
+/* Waits for the strip at hand; others may come later. */
+static void wait_strip(Builder *x) {
+  int64_t later = x->waits - 1 - x->from;
+  if (later < 0) return;
+  TileOp *op = tile_build(&x->b, TILE_PARK_WAIT, NULL, 0, NULL, 0);
+  tile_set_int(x->s->f, op, TA_pending, later);
+}
+
+/* May each strip be waited for by itself?  Stores to the loads' memory wait for all copies. */
+static int64_t count_waits(const Builder *x, const StripLoop *l) {
+  int64_t n = count_parked(x);
+  for (size_t i = 0; i < l->sinks.len; i++)
+    if (l->sinks.data[i]->code == TILE_STORE) return 0;
+  return n <= STRIP_WAITS_MOST ? n : 0;
 }
 
 /* The strip, after `from`, before which other loads are parked. */
-static int64_t next_bound(const Strips *s, int64_t from) {
+static int64_t next_bound(const Builder *x, int64_t from) {
+  const Strips *s = x->s;
   int64_t to = s->row / s->strip;
+  if (x->waits > from) to = x->waits;
   for (size_t i = 0; i < s->parks.len; i++)
-    if (s->parks.data[i].strips > from && s->parks.data[i].strips < to)
-      to = s->parks.data[i].strips;
+    for (int k = 0; k < 2; k++) {
+      int64_t bound = s->parks.data[i].strips + k * s->parks.data[i].held;
+      if (bound > from && bound < to) to = bound;
+    }
   return to;
 }
 
@@ -265,16 +335,38 @@ static void end_loop(const StripLoop *l, TileValue *const *acc) {
   for (size_t i = 0; i < l->late.len; i++) tile_move_before(l->late.data[i], l->place);
 }
 
+/* Has each strip statements of its own, since registers keep what it needs, or it is waited for? */
+static bool is_unrolled(const Builder *x, int64_t from) {
+  if (from < x->waits) return true;
+  for (size_t i = 0; i < x->s->parks.len; i++) {
+    const StripPark *park = &x->s->parks.data[i];
+    bool held = park->first <= x->loop && x->loop <= park->last && from >= park->strips;
+    if (held && from < park->strips + park->held) return true;
+  }
+  return false;
+}
+
+static void build_each(Builder *x, const StripLoop *l, TileValue **acc, int64_t from, int64_t to) {
+  for (x->from = from; x->from < to; x->from++) {
+    x->first = tile_const_int(&x->b, type_scalar(DT_I32), x->from * x->s->strip);
+    wait_strip(x);
+    build_strip(x, l, acc, false);
+  }
+  x->first = NULL;
+}
+
 static void build_strips(Builder *x, const StripLoop *l) {
   uint32_t n = count_accumulators(l);
   TileValue **acc = ARENA_ARRAY(x->s->scratch, TileValue *, n);
   x->b = (TileBuilder){x->s->f, x->s->f->body, l->place, l->place->span};
+  x->waits = count_waits(x, l);
   build_parks(x);
   x->from = 0;
-  if (n) build_strip(x, l, acc, true);
+  if (n) wait_strip(x), build_strip(x, l, acc, true);
   for (int64_t from = n ? 1 : 0, to; from < x->s->row / x->s->strip; from = to) {
-    to = next_bound(x->s, from);
-    build_loop(x, l, acc, n, from, to);
+    to = next_bound(x, from);
+    if (is_unrolled(x, from)) build_each(x, l, acc, from, to);
+    else build_loop(x, l, acc, n, from, to);
   }
   end_loop(l, acc);
 }
@@ -287,10 +379,7 @@ static void drop_rows(Strips *s) {
   }
 }
 
-void strip_build(Strips *s) {
-  Builder x = {.s = s};
-  x.copy = ARENA_ARRAY(s->scratch, TileValue *, s->nvalues);
-  x.round = ARENA_ARRAY(s->scratch, uint32_t, s->nvalues);
+static void build_pairs(Strips *s) {
   TileBuilder start = {s->f, s->f->body, s->f->body->first, s->f->span};
   for (int i = 0; i < s->npairs; i++) {
     int64_t pair[] = {s->pairs[i].a->index, s->pairs[i].b->index};
@@ -298,6 +387,17 @@ void strip_build(Strips *s) {
     tile_set_ints(s->f, op, TA_params, pair, 2);
     if (s->pairs[i].or_same) tile_set_int(s->f, op, TA_or_same, 1);
   }
+}
+
+void strip_build(Strips *s) {
+  if (s->registers) s->f->options.maxnreg = s->registers;
+  Builder x = {.s = s};
+  x.copy = ARENA_ARRAY(s->scratch, TileValue *, s->nvalues);
+  x.round = ARENA_ARRAY(s->scratch, uint32_t, s->nvalues);
+  x.held = ARENA_ARRAY(s->scratch, TileValue **, s->parks.len);
+  for (size_t i = 0; i < s->parks.len; i++)
+    x.held[i] = ARENA_ARRAY(s->scratch, TileValue *, (size_t)s->parks.data[i].held);
   for (x.loop = 0; x.loop < s->loops.len; x.loop++) build_strips(&x, s->loops.data[x.loop]);
   drop_rows(s);
+  build_pairs(s);
 }

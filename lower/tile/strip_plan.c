@@ -10,7 +10,11 @@
 #include "lower/analysis/values.h"
 #include "lower/tile/strip.h"
 
-enum { COMPARED_MOST = 256 }; /* values of two addresses */
+enum {
+  COMPARED_MOST = 256, /* values of two addresses */
+  STRIP_REGISTERS = 48, /* of a thread for the strip at hand; others keep strips, ... */
+  HELD_MOST = 8         /* ... not more, since each has statements of its own in all loops */
+};
 
 /* A free load that a loop executes after an access that it came before. */
 typedef struct {
@@ -330,13 +334,15 @@ static bool wants_park(const StripPark *x) {
   return x->loops > 1 && !x->strips && !x->chained && t != DT_I1 && t != DT_PTR;
 }
 
-/* Shared memory goes to the fixed loads first, whose rows it must hold whole, then to those that
- * most loops need. */
-static bool plan_parks(Planner *p) {
+static int64_t bytes_of_strip(const Strips *s, const StripPark *x) {
+  return s->strip * dtype_bytes((DType)x->load->results[0]->type.dtype);
+}
+
+/* Shared memory goes to the fixed loads first, then to those that most loops need. */
+static void take_room(Planner *p, int64_t room) {
   Strips *s = p->s;
-  for (size_t i = 0; i < s->parks.len; i++)
-    s->parks.data[i].chained = any_needs_load(p, s->parks.data[i].load, NULL);
-  int64_t room = s->u->machine->shared - STRIP_SHARED_LEFT, all = s->row / s->strip;
+  int64_t all = s->row / s->strip;
+  for (size_t i = 0; i < s->parks.len; i++) s->parks.data[i].strips = s->parks.data[i].held = 0;
   for (;;) {
     StripPark *best = NULL;
     for (size_t i = 0; i < s->parks.len; i++) {
@@ -345,15 +351,64 @@ static bool plan_parks(Planner *p) {
       if (!best || x->fixed > best->fixed || x->loops > best->loops) best = x;
     }
     if (!best) break;
-    int64_t bytes = s->strip * dtype_bytes((DType)best->load->results[0]->type.dtype);
+    int64_t bytes = bytes_of_strip(s, best);
     best->strips = room / bytes < all ? room / bytes : all;
     if (best->strips > STRIP_PARKED_MOST) best->strips = STRIP_PARKED_MOST;
     room -= best->strips * bytes;
     if (!best->strips) break;
   }
+}
+
+/* Strips for which shared memory has no room.  Are all in registers that several loops need? */
+static bool hold_rest(Strips *s, int64_t threads, int64_t registers) {
+  enum { REGISTER_BYTES = 4 };
+  int64_t left = (registers - STRIP_REGISTERS) * REGISTER_BYTES * threads, all = s->row / s->strip;
+  int64_t most = HELD_MOST;
+  bool whole = true;
+  for (size_t i = 0; i < s->parks.len; i++) {
+    StripPark *x = &s->parks.data[i];
+    int64_t bytes = bytes_of_strip(s, x), rest = all - x->strips;
+    if (x->loops < 2 || x->chained || x->load->results[0]->type.dtype == DT_PTR) continue;
+    x->held = left / bytes < rest ? left / bytes : rest;
+    if (x->held > most) x->held = most;
+    left -= x->held * bytes;
+    most -= x->held;
+    whole &= x->held == rest;
+  }
+  return whole;
+}
+
+/* Of a thread, if a multiprocessor runs so many. */
+static int64_t registers_of(const Strips *s, int64_t threads) {
+  enum { GRANULE = 8 };
+  int64_t n = REGISTER_FILE / threads / GRANULE * GRANULE;
+  return n < s->u->machine->regs ? n : s->u->machine->regs;
+}
+
+/* Two programs fit a multiprocessor if their rows do, with half of its registers each: one
+ * computes while the other loads. */
+static bool plan_two(Planner *p, int64_t threads) {
+  enum { RESERVED = 1024, LEAST_REGISTERS = 64 }; /* RESERVED: of shared memory, a program */
+  Strips *s = p->s;
+  int64_t registers = registers_of(s, 2 * threads);
+  if (s->f->options.maxnreg || registers < LEAST_REGISTERS) return false;
+  take_room(p, s->u->machine->shared / 2 - RESERVED - STRIP_SHARED_LEFT);
+  if (!hold_rest(s, threads, registers)) return false;
+  s->registers = (int)registers;
+  return true;
+}
+
+static bool plan_parks(Planner *p) {
+  Strips *s = p->s;
+  int64_t threads = s->strip / STRIP_THREAD_ELEMENTS;
+  for (size_t i = 0; i < s->parks.len; i++)
+    s->parks.data[i].chained = any_needs_load(p, s->parks.data[i].load, NULL);
+  if (plan_two(p, threads)) return true;
+  take_room(p, s->u->machine->shared - STRIP_SHARED_LEFT);
+  hold_rest(s, threads, registers_of(s, threads));
   for (size_t i = 0; i < s->parks.len; i++) {
     const StripPark *x = &s->parks.data[i];
-    if (x->fixed && x->loops > 1 && x->strips < all) return false;
+    if (x->fixed && x->loops > 1 && x->strips + x->held < s->row / s->strip) return false;
   }
   return true;
 }
@@ -395,7 +450,7 @@ static void assume_passed(Planner *p) {
   for (size_t i = 0; i < p->passed.len; i++) {
     const Passed *x = &p->passed.data[i];
     const StripPark *park = park_of_load(s, x->load);
-    bool whole = park->strips == s->row / s->strip;
+    bool whole = park->strips + park->held == s->row / s->strip;
     if (whole && p->done[x->written->id] > park->first + 1) continue;
     bool or_same = stores_what_it_loads(p, park, x->written);
     assume_apart(p, root_of(x->load->args[0]), x->written, or_same);
@@ -416,7 +471,8 @@ bool strip_plan(Strips *s) {
   p.open = ARENA_NEW(s->scratch, StripLoop);
   tile_walk(s->f->body, note_written, &p);
   for (TileOp *op = s->f->body->first; op && !p.refused; op = op->next) plan_op(&p, op);
-  if (p.refused || p.open->sinks.len || !s->loops.len || !plan_parks(&p)) return false;
+  if (p.refused || p.open->sinks.len || !s->loops.len) return false;
+  if (!plan_parks(&p)) return false;
   assume_passed(&p);
   return !p.refused;
 }

@@ -5,13 +5,6 @@
 #include "lower/passes.h"
 #include "lower/tile/strip.h"
 
-enum {
-  /* Elements of a strip that a thread has: an accumulator and what is loaded for it leave room
-   * in 64 registers, with which two programs of 512 threads, or one of 1,024, fit a
-   * multiprocessor. */
-  THREAD_ELEMENTS = 16
-};
-
 typedef struct {
   Strips *s;
   uint32_t *last;  /* by value id: the number of its last use in the body */
@@ -83,7 +76,7 @@ static bool is_crowded(Strips *s) {
 bool pass_strip_rows(Unit *u) {
   Strips s = {.u = u, .f = u->tile, .scratch = arena_child(u->arena), .nvalues = u->tile->nvalues};
   int64_t threads = (int64_t)options_warps(&u->tile->options) * u->machine->lanes;
-  s.strip = threads * THREAD_ELEMENTS;
+  s.strip = threads * STRIP_THREAD_ELEMENTS;
   if (is_crowded(&s) && strip_plan(&s)) {
     u->ordered = text_new(u->arena);
     tile_print(&u->ordered, u->tile, u->diags);

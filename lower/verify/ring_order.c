@@ -104,6 +104,7 @@ static const char *conflict(const Check *c, const Pending *p, const Step *step, 
   if (is_write(p->kind) && proxy && !p->fenced) return W_RING_FENCE;
   if (ordered) return NULL;
   bool one = before->nmems && st->nmems && before->mems[0].buffer == st->mems[0].buffer;
+  if (one && st->mems[0].buffer && st->mems[0].buffer->own) return NULL;
   bool threads = kind == RING_READ || kind == RING_WRITE || kind == RING_ATOMIC;
   bool conflicts = threads ? nest_accesses_conflict(c->ndefs, before, st, one)
                            : is_write(kind) || is_write(p->kind);
