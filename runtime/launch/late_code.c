@@ -129,7 +129,7 @@ static void take_interface(ImageVariant *own, Arena *a, const nereid_kernel *k,
     own->noalias[i] = (ImageNoAlias){v->slots[x->a].param, v->slots[x->b].param, x->or_same};
   }
   own->bounds = made->bounds ? ARENA_ARRAY(a, IntExpr, (size_t)k->image->nparams) : NULL;
-  for (int i = 0; made->bounds && i < arg_slots(made); i++)
+  for (int i = 0; made->bounds && i < arg_slots(v); i++)
     own->bounds[v->slots[i].param] = made->bounds[i];
 }
 
