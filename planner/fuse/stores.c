@@ -133,7 +133,10 @@ static void note_operand_use(Node **operand, void *ctx) {
   const Info *from = &u->s->info[u->user->id];
   bool view = prim_is_view(u->user) && !is_read_count(u->user, *operand);
   bool passes = view || is_dtype_cast(u->user);
-  to->repeated |= passes ? from->repeated : is_window(u->user);
+  bool overlaps = graph_is(u->user, OP_aten_unfold_default) &&
+                  known_elements(u->s->f->graph, u->user) >
+                      known_elements(u->s->f->graph, *operand);
+  to->repeated |= overlaps || (passes ? from->repeated : is_window(u->user));
   to->varies |= view ? from->varies : !u->s->f->once[u->user->id];
   to->elsewhere |= !is_for_index(u, *operand);
   to->uses += view ? from->uses : 1;

@@ -92,7 +92,61 @@ def extremes(devices, folder):
             {"b": b}, "y", want, devices[-1:], folder)
 
 
-GROUPS = {"products": products, "extremes": extremes}
+def convolve(x, w, pads, stride, dilation, groups):
+    """Of integers [N, C, sizes] and [O, C / groups, window]."""
+    n = w.ndim - 2
+    x = np.pad(x, [(0, 0), (0, 0)] + [(pads[i], pads[n + i]) for i in range(n)])
+    sizes = [(x.shape[2 + i] - dilation * (w.shape[2 + i] - 1) - 1) // stride + 1
+             for i in range(n)]
+    y = np.zeros((x.shape[0], w.shape[0], *sizes), np.int64)
+    each = w.shape[0] // groups
+    for at in itertools.product(*map(range, w.shape[2:])):
+        part = x[(slice(None), slice(None),
+                  *(slice(dilation * a, dilation * a + stride * (s - 1) + 1, stride)
+                    for a, s in zip(at, sizes)))]
+        for g in range(groups):
+            c = w.shape[1]
+            y[:, g * each:(g + 1) * each] += np.einsum(
+                "nc...,oc->no...", part[:, g * c:(g + 1) * c],
+                w[(slice(g * each, (g + 1) * each), slice(None), *at)])
+    return y
+
+
+CONVOLUTIONS = [  # x, w, pads, stride, dilation, groups, zero points of both
+    ((2, 40, 9, 7), (70, 40, 3, 3), (1, 1, 1, 1), 1, 1, 1, "one", "none"),
+    ((1, 40, 9, 8), (16, 40, 3, 3), (1, 0, 2, 1), 2, 1, 1, "one", "rows"),
+    ((2, 7, 5, 6), (66, 7, 1, 1), (0, 0, 0, 0), 2, 1, 1, "none", "one"),
+    ((1, 64, 8, 8), (9, 64, 3, 2), (2, 2, 2, 2), 1, 2, 1, "middle", "middle"),
+    ((2, 130, 17), (5, 130, 3), (1, 1), 1, 1, 1, "one", "one"),
+    ((1, 600, 3, 3), (8, 600, 3, 3), (1, 1, 1, 1), 1, 1, 1, "one", "none"),
+    ((1, 8, 6, 6), (8, 4, 3, 3), (1, 1, 1, 1), 1, 1, 2, "one", "none"),
+    ((1, 3, 12, 12), (8, 3, 7, 7), (3, 3, 3, 3), 2, 1, 1, "one", "none")]
+
+
+def convolutions(devices, folder):
+    rng = np.random.default_rng(23)
+    for i, (shape, window, pads, stride, dilation, groups, xz, wz) in enumerate(CONVOLUTIONS):
+        x = bytes_of(rng, U8 if i % 4 else I8, *shape)
+        w = bytes_of(rng, I8 if i % 3 else U8, *window)
+        zeros = [zero_of(rng, xz, x, 0), zero_of(rng, wz, w, 0)]
+        zw = zeros[1][1]
+        zw = zw.reshape(-1, *[1] * (w.ndim - 1)) if isinstance(zw, np.ndarray) else zw
+        want = convolve(x.astype(np.int64) - zeros[0][1], w.astype(np.int64) - zw, pads, stride,
+                        dilation, groups)
+        given, fixed = {"a": x}, {"b": w}
+        for name, at, where in ("p", 0, given if i % 2 else fixed), ("q", 1, fixed):
+            if zeros[at][0] is not None:
+                where[name] = zeros[at][0]
+        names = ["a", "b"] + [n if n in given or n in fixed else "-" for n in "pq"]
+        n = w.ndim - 2
+        node = onnx_text.node("ConvInteger", names, "y", pads=list(pads), strides=[stride] * n,
+                              dilations=[dilation] * n, group=groups)
+        run(f"convolution {i} of {shape} by {window}", [node], given, fixed, "y",
+            want.astype(np.int32), devices, folder)
+
+
+GROUPS = {"products": products, "extremes": extremes,
+          "convolutions": convolutions}
 
 
 def main():

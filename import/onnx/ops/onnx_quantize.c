@@ -1,8 +1,8 @@
 /* Quantized tensors: small integers that stand for (integer - zero point) * scale.
  *
- * Sums of their products are exact.  Products of matrices are computed in i32; convolutions in f32,
- * which holds all integers up to 2^24: where their sums may be larger, the left factor is cut into
- * its digits of 4 bits. */
+ * Sums of their products are exact.  Products of matrices are computed in i32, and so are
+ * convolutions of many products, by patches; others in f32, which holds all integers up to 2^24:
+ * where groups' sums may be larger, the left factor is cut into its digits of 4 bits. */
 #include <string.h>
 
 #include "graph/messages.h"
@@ -179,11 +179,8 @@ static Node *sum_along(Build *b, Node *x, uint32_t axis) {
   return build_to(b, build_sum(b, build_to(b, x, DT_I32), 1u << axis, true), DT_I32);
 }
 
-/* [m, k] by [k, n]; zero points broadcast to both. */
-static Node *product_of_bytes(OnnxCall *c, const OnnxFactor *left, const OnnxFactor *right) {
-  Build *b = &c->b;
-  Node *p = signed_zero(c, left), *q = signed_zero(c, right);
-  Node *x = signed_bytes(b, left->x), *y = signed_bytes(b, right->x);
+/* Signed bytes [m, k] by [k, n], less their zero points, which broadcast to them; NULL: 0. */
+static Node *product_of_bytes(Build *b, Node *x, Node *p, Node *y, Node *q) {
   Node *sums = build_op2(b, OP_aten__int_mm_default, x, y);
   if (p) {
     Node *columns = sum_along(b, y, 0);
@@ -204,8 +201,9 @@ Node *onnx_integer_product(OnnxCall *c, OnnxFactor left, OnnxFactor right) {
   Dim shape[GRAPH_RANK_MAX];
   memcpy(shape, left.x->type.shape, rank * sizeof *shape);
   Dim k = shape[rank - 1], rows[] = {infer_product(&b->in, shape, rank - 1), k};
-  left.x = build_view(b, left.x, 2, rows);
-  Node *sums = product_of_bytes(c, &left, &right);
+  Node *p = signed_zero(c, &left), *q = signed_zero(c, &right);
+  Node *x = build_view(b, signed_bytes(b, left.x), 2, rows);
+  Node *sums = product_of_bytes(b, x, p, signed_bytes(b, right.x), q);
   shape[rank - 1] = sums->type.shape[1];
   return build_view(b, sums, rank, shape);
 }
@@ -264,10 +262,10 @@ static Node *quantized_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, No
   return build_to(b, build(b, OP_aten_convolution_default, 9, args), DT_I32);
 }
 
-/* Sums of products of integers from -255 to 255. */
-Node *onnx_integer_convolution(OnnxCall *c, Node *x, Node *weight) {
+/* As floats, of integers from -255 to 255. */
+static Node *convolution_in_f32(OnnxCall *c, const OnnxWindow *window, Node *x, Node *weight) {
   Build *b = &c->b;
-  OnnxWindow w = onnx_window(c, x, weight->type.shape + 2);
+  OnnxWindow w = *window;
   x = onnx_window_pad(c, &w, x, build_int(b, 0), false);
   Dim terms = infer_product(&b->in, weight->type.shape + 1, rank_of(weight) - 1);
   int64_t n = dim_is_int(terms) ? terms->value : INT64_MAX;
@@ -280,31 +278,106 @@ Node *onnx_integer_convolution(OnnxCall *c, Node *x, Node *weight) {
   return build_add(b, sums, quantized_convolution(c, &w, low, weight));
 }
 
+/* Signed bytes, with the zero point around them where the window begins before them. */
+static Node *padded_bytes(OnnxCall *c, const OnnxWindow *w, Node *x, Node *p) {
+  Build *b = &c->b;
+  const ValueType *t = &x->type;
+  Node *padded = onnx_window_pad(c, w, x, build_int(b, 0), false);
+  if (padded == x || !p) return padded;
+  Node *inside = build_full(b, w->n, t->shape + t->rank - w->n, build_int(b, 1), DT_I8);
+  inside = onnx_window_pad(c, w, inside, build_int(b, 0), false);
+  inside = build_with(b, OP_aten_gt_Scalar, inside, build_int(b, 0));
+  return build_where(b, inside, arg_node(padded), arg_node(build_to(b, p, DT_I8)));
+}
+
+/* The windows of x[N, sizes, C] as views: [N, sizes of the result, window, C]. */
+static Node *patches_of(Build *b, const OnnxWindow *w, Node *x) {
+  uint32_t rank = rank_of(x), axes[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < w->n; i++) {
+    int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
+    if (reach == 1) {
+      x = build_slice(b, x, i + 1, build_const(b, 0), x->type.shape[i + 1], w->stride[i]);
+      x = build_unsqueeze(b, x, rank + i);
+      continue;
+    }
+    Arg args[] = {arg_node(x), build_int(b, i + 1), build_int(b, reach),
+                  build_int(b, w->stride[i])};
+    x = build(b, OP_aten_unfold_default, 4, args);
+    x = build_slice(b, x, rank + i, build_const(b, 0), build_const(b, reach), w->dilation[i]);
+  }
+  for (uint32_t i = 0; i < rank + w->n; i++)
+    axes[i] = i + 1 < rank ? i : i + 1 < rank + w->n ? i + 1 : rank - 1;
+  return build_permute(b, x, axes);
+}
+
+enum { TAPS_MAX = 64 };
+
+/* A product of patches, whose elements are in the order [window, C]. */
+static Node *convolution_of_bytes(OnnxCall *c, const OnnxWindow *w, const OnnxFactor *left,
+                                  const OnnxFactor *right) {
+  Build *b = &c->b;
+  Node *p = signed_zero(c, left), *q = signed_zero(c, right);
+  uint32_t rank = w->n + 2, last[GRAPH_RANK_MAX], first[GRAPH_RANK_MAX], window[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < rank; i++) {
+    last[i] = !i ? 0 : i + 1 < rank ? i + 1 : 1;
+    first[i] = !i ? 0 : i == 1 ? rank - 1 : i - 1;
+    window[i] = i < w->n ? i + 2 : i == w->n ? 1 : 0;
+  }
+  Node *x = build_permute(b, padded_bytes(c, w, signed_bytes(b, left->x), p), last);
+  x = patches_of(b, w, x);
+  Dim shape[GRAPH_RANK_MAX], columns = right->x->type.shape[0];
+  memcpy(shape, x->type.shape, rank * sizeof *shape);
+  Dim k = infer_product(&b->in, x->type.shape + rank - 1, w->n + 1);
+  shape[rank - 1] = columns;
+  Arg rows = arg_dims(b->in.g, 2, (Dim[]){infer_product(&b->in, shape, rank - 1), k});
+  x = build_with(b, OP_aten_reshape_default, x, rows);
+  Node *y = build_permute(b, signed_bytes(b, right->x), window);
+  y = build_view(b, y, 2, (Dim[]){k, columns});
+  return build_permute(b, build_view(b, product_of_bytes(b, x, p, y, q), rank, shape), first);
+}
+
+/* Few products are exact in f32, and no patches are written; channels that are joined to groups
+ * are as well. */
+static Node *integer_convolution(OnnxCall *c, const OnnxFactor *x, const OnnxFactor *weight) {
+  Build *b = &c->b;
+  OnnxWindow w = onnx_window(c, x->x, weight->x->type.shape + 2);
+  Dim terms = infer_product(&b->in, weight->x->type.shape + 1, w.n + 1);
+  int64_t taps = 1;
+  bool inside = true;
+  for (uint32_t i = 0; i < w.n && taps <= TAPS_MAX; i++) {
+    Dim size = x->x->type.shape[i + 2];
+    int64_t reach = (w.kernel[i] - 1) * w.dilation[i] + 1 - w.before[i] - w.after[i];
+    inside &= !dim_is_int(size) || size->value >= reach;
+    taps *= w.kernel[i];
+  }
+  bool fits = inside && is_byte(x->x) && is_byte(weight->x) && onnx_int(c, "group", 1) == 1 &&
+              (!x->zero || !rank_of(x->zero)) && taps >= 1 && taps <= TAPS_MAX;
+  bool few = dim_is_int(terms) && terms->value <= EXACT / (INT8_SPAN * INT8_SPAN) && taps > 1;
+  if (fits && !few) return convolution_of_bytes(c, &w, x, weight);
+  Node *right = weight->zero ? align_to_axis(c, weight->zero, 0, weight->x) : NULL;
+  return convolution_in_f32(c, &w, onnx_integers(c, x->x, x->zero),
+                            onnx_integers(c, weight->x, right));
+}
+
 static void check_quantized_weight(OnnxCall *c, const Node *x, const Node *weight) {
   if (rank_of(weight) != rank_of(x) || rank_of(x) < 3)
     onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, &weight->type));
 }
 
-/* A value of each channel of a tensor of that rank, of its axis `axis`. */
-Node *onnx_along_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
-  return v ? align_to_axis(c, v, axis, x) : NULL;
-}
-
 void onnx_op_conv_integer(OnnxCall *c) {
-  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1);
-  check_quantized_weight(c, x, weight);
-  x = onnx_integers(c, x, onnx_optional(c, 2));
-  weight = onnx_integers(c, weight, onnx_along_axis(c, onnx_optional(c, 3), 0, weight));
-  onnx_set(c, 0, onnx_integer_convolution(c, x, weight));
+  OnnxFactor x = {onnx_in(c, 0), onnx_columns(c, 2, true), onnx_is_from_zero(c, 2)};
+  OnnxFactor weight = {onnx_in(c, 1), onnx_columns(c, 3, true), onnx_is_from_zero(c, 3)};
+  check_quantized_weight(c, x.x, weight.x);
+  onnx_set(c, 0, integer_convolution(c, &x, &weight));
 }
 
 void onnx_op_qlinear_conv(OnnxCall *c) {
-  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 3), *bias = onnx_optional(c, 8);
-  check_quantized_weight(c, x, weight);
-  Node *left = onnx_integers(c, x, onnx_in(c, 2));
-  Node *right = onnx_integers(c, weight, onnx_along_axis(c, onnx_in(c, 5), 0, weight));
-  Node *sums = onnx_integer_convolution(c, left, right);
+  OnnxFactor x = {onnx_in(c, 0), onnx_columns(c, 2, false), onnx_is_from_zero(c, 2)};
+  OnnxFactor weight = {onnx_in(c, 3), onnx_columns(c, 5, false), onnx_is_from_zero(c, 5)};
+  Node *bias = onnx_optional(c, 8);
+  check_quantized_weight(c, x.x, weight.x);
+  Node *sums = integer_convolution(c, &x, &weight);
   if (bias) sums = build_add(&c->b, sums, build_along(&c->b, bias, 1, rank_of(sums)));
-  Node *weight_scale = onnx_along_axis(c, onnx_in(c, 4), 1, sums);
+  Node *weight_scale = align_to_axis(c, onnx_in(c, 4), 1, sums);
   onnx_set(c, 0, rescaled(c, sums, onnx_in(c, 1), weight_scale, onnx_in(c, 6), onnx_in(c, 7)));
 }

@@ -79,8 +79,6 @@ Node *onnx_transformed(OnnxCall *c, Node *s);
 
 /* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t. */
 Node *onnx_quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t);
-/* Sums of products of integers, which are exact. */
-Node *onnx_integer_convolution(OnnxCall *c, Node *x, Node *weight);
 /* Input i, a scale or a zero point: columns have one each, or share one, which may be a vector of
  * one.  NULL if it is optional and left out. */
 Node *onnx_columns(OnnxCall *c, uint32_t i, bool optional);
@@ -100,7 +98,5 @@ Node *onnx_integer_product(OnnxCall *c, OnnxFactor left, OnnxFactor right);
 /* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix whose elements, or
  * columns, are `scale` times as much. */
 Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *scale);
-/* A parameter: one number, or one for each index along an axis; NULL stays. */
-Node *onnx_along_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x);
 
 #endif
