@@ -1,5 +1,5 @@
 /* Pass dense_operands: for GPUs, operands of products become matrices in memory where the kernel
- * that computes them anyway can write them so.
+ * that computes them anyway can write them so.  For CPUs, images of convolutions are copied.
  *
  * A product reads an operand through views.  Axes that are exchanged and then joined, as the
  * gradients of queries, keys and values of all heads are, leave no matrix: an address takes
@@ -22,6 +22,7 @@
 #include "graph/analysis/strided.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
+#include "graph/ops/window.h"
 #include "planner/passes.h"
 
 typedef struct {
@@ -164,6 +165,23 @@ static bool multiplies_bytes(const Node *n) {
          dtype_bits(n->args[0].node->type.dtype) == 8;
 }
 
+/* ---- images ---- */
+
+enum { CHANNELS_LEAST = 8 };
+
+/* Channels of an image on a CPU, which the places of a window read as vectors, lie next to each
+ * other: a copy gathers each element once, the kernel for each place that reads it. */
+static void write_channels(Build *b, Node *n) {
+  Graph *g = b->in.g;
+  Node *x = n->args[0].node;
+  Strided s;
+  Window w = window_of(g, n);
+  Dim count = window_count(g, &w), channels = size_from_end(x, 1);
+  if (dim_is(count, 1) || !dim_is_int(channels) || channels->value < CHANNELS_LEAST) return;
+  if (!strided_of(g, x, &s) || dim_is(s.stride[rank_of(x) - 1], 1)) return;
+  n->args[0].node = build_op1(b, OP_nereid_dense_default, x);
+}
+
 /* ---- the pass ---- */
 
 static void note_user(Node **use, void *ctx) {
@@ -180,6 +198,8 @@ bool pass_dense_operands(Graph *g) {
   for (Node *n = g->first; n; n = n->next) {
     Build b = build_at(g, n);
     for (int i = 0; i < 2 && multiplies_bytes(n); i++) write_along_sum(&b, n, i);
+    if (g->host && graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default))
+      write_channels(&b, n);
     if (g->host || !graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype))
       continue;
     if (!setjmp(b.in.failed)) order_sum(&b, n);
