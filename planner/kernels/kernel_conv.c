@@ -264,6 +264,35 @@ static Rows rows_of_images(Conv *c) {
   return r;
 }
 
+/* The reads of a kernel's loop, and the number of its iterations. */
+typedef struct {
+  const char *steps, *left, *right, *left_condition, *right_condition, *precision;
+} Loop;
+
+/* ---- the right operand ---- */
+
+/* On a CPU whole tiles of whole blocks have no mask: then the operand is read in place. */
+static const char *right_load(Conv *c, const Loop *l) {
+  Kernel *k = c->k;
+  Dim n = k->group->extent[2];
+  const char *load = arena_printf(k->arena, "right = tl.load(%s, mask=nmask%s, other=0.0)",
+                                  l->right, l->right_condition);
+  if (!k->graph->host || !c->blocks || !dim_is_int(n))
+    return arena_printf(k->arena, "        %s", load);
+  return arena_printf(k->arena,
+                      "        if %lld %% BN == 0:\n"
+                      "            right = tl.load(%s)\n"
+                      "        else:\n"
+                      "            %s",
+                      (long long)n->value, l->right, load);
+}
+
+/* Rows of a band.  A CPU's addresses take that it is positive. */
+static const char *height_text(const Conv *c) {
+  return c->k->graph->host ? "tl.maximum(tl.minimum(rows - band, 8), 1)"
+                           : "tl.minimum(rows - band, 8)";
+}
+
 /* ---- joined groups ---- */
 
 /* Lines, four columns more to the right. */
@@ -276,11 +305,6 @@ static const char *indented(Conv *c, const char *lines) {
   }
   return t.data ? t.data : "";
 }
-
-/* The reads of a kernel's loop, and the number of its iterations. */
-typedef struct {
-  const char *steps, *left, *right, *left_condition, *right_condition, *precision;
-} Loop;
 
 /* 0 times a number that is not finite is NaN, also where the number is of another group: then the
  * tile is computed again, a group at a time. */
@@ -329,6 +353,7 @@ void kernel_conv(Text *out, Kernel *k) {
       {"n", kernel_extent(k, g->extent[2])},
       {"sides", rows.sides.data},
       {"size", rows.size.data},
+      {"height", height_text(&c)},
       {"counts", rows.counts.len ? rows.counts.data : ""},
       {"tiles", rows.tiles.data},
       {"place", rows.place.data},
@@ -338,8 +363,7 @@ void kernel_conv(Text *out, Kernel *k) {
       {"step", c.step.data},
       {"left", l.left},
       {"left_condition", l.left_condition},
-      {"right", l.right},
-      {"right_condition", l.right_condition},
+      {"right_load", right_load(&c, &l)},
       {"precision", l.precision},
       {"apart", groups_apart(&c, rows.size.data, &l)}};
   kernel_emit(out, k, "convolution.py", slots, sizeof slots / sizeof *slots);

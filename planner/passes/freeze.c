@@ -139,6 +139,30 @@ static void pack_weight(Freeze *f, Node *n) {
   n->args[1] = arg_node(build_op1(&b, OP_aten_clone_default, n->args[1].node));
 }
 
+/* The weight [window, C, O] of a convolution in blocks of so many of O, each of which a CPU's tile
+ * reads from its begin to its end: rows of all of O are far apart. */
+static bool pack_blocks(Freeze *f, Node *n) {
+  enum { WIDTH = 64 };
+  Node *w = n->args[1].node;
+  uint32_t rank = rank_of(w), axes[GRAPH_RANK_MAX], back[GRAPH_RANK_MAX];
+  Dim last = w->type.shape[rank - 1], shape[GRAPH_RANK_MAX];
+  bool fits = f->g->host && rank < GRAPH_RANK_MAX && dim_is_int(last) && last->value > WIDTH &&
+              last->value % WIDTH == 0;
+  if (!fits) return false;
+  Build b = freeze_build(f, n);
+  memcpy(shape, w->type.shape, rank * sizeof *shape);
+  shape[rank - 1] = build_const(&b, last->value / WIDTH);
+  shape[rank] = build_const(&b, WIDTH);
+  for (uint32_t i = 0; i <= rank; i++) {
+    axes[i] = !i ? rank - 1 : i < rank ? i - 1 : rank;
+    back[i] = i + 1 < rank ? i + 1 : i < rank ? 0 : rank;
+  }
+  Node *x = build_permute(&b, build_view(&b, w, rank + 1, shape), axes);
+  x = build_permute(&b, build_op1(&b, OP_aten_clone_default, x), back);
+  n->args[1] = arg_node(build_view(&b, x, rank, w->type.shape));
+  return true;
+}
+
 /* Have tensor cores the weight as it is in memory, with C next to each other in rows that begin at
  * multiples of 16 bytes? */
 static bool has_rows_of_channels(Graph *g, Node *w) {
@@ -179,7 +203,8 @@ static void walk_weights(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
     if (graph_is(n, OP_nereid_conv_default) && !is_constant_arg(f, &n->args[1]))
       pack_given_weight(f, n);
-    else if (graph_is(n, OP_nereid_conv_default) || graph_is(n, OP_nereid_conv_depthwise_default))
+    else if (graph_is(n, OP_nereid_conv_depthwise_default) ||
+             (graph_is(n, OP_nereid_conv_default) && !pack_blocks(f, n)))
       pack_weight(f, n);
 }
 

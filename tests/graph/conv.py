@@ -13,6 +13,7 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
+import onnx_text  # noqa: E402
 from tally import check, report  # noqa: E402
 
 NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
@@ -679,6 +680,39 @@ def images(folder):
         check(("== group" in text) == joined, f"groups of {shape} are joined")
 
 
+# Images with the channels first, outputs, window, padding, dilation, groups, stride; is the image
+# copied, is the weight in blocks?
+BLOCKS = [((2, 16, 9, 7), 128, (3, 3), 1, 1, 1, 1, True, True),
+          ((1, 32, 5, 6), 192, (2, 3), 1, 2, 1, 2, True, True),
+          ((2, 16, 6, 6), 256, (3, 3), 1, 1, 2, 1, True, None),
+          ((1, 24, 8, 8), 96, (3, 3), 1, 1, 1, 1, True, False),
+          ((1, 3, 9, 9), 128, (3, 3), 1, 1, 1, 1, False, True),
+          ((2, 40, 6, 9), 40, (5, 5), 2, 1, 40, 1, True, False)]
+
+
+def blocks(folder):
+    """On a CPU images with the channels apart are copied, and weights are in blocks of outputs."""
+    for shape, out, size, pads, dilation, groups, stride, copied, packed in BLOCKS:
+        x, w = tensor(*shape), tensor(out, shape[1] // groups, *size)
+        node = onnx_text.node("Conv", "x w", "y", pads=[pads] * 4, dilations=[dilation] * 2,
+                              strides=[stride] * 2, group=groups)
+        weight = onnx_text.tensor("w", "f4", w.shape, w.tobytes())
+        path = pathlib.Path(folder, "blocks.onnx")
+        path.write_bytes(onnx_text.model([node], {"x": onnx_text.f32("b", *shape[1:])}, "y",
+                                         initializers=[weight]))
+        np.save(f"{folder}/x.npy", x)
+        plan = subprocess.run([NEREID, "graph", path, "--device", "cpu", "--emit", "plan"],
+                              capture_output=True, text=True).stdout
+        check(("_dense(" in plan) == copied, f"{shape}: the image is copied")
+        check(packed is None or ("(n // 64)" in plan) == packed, f"{shape} to {out}: the weight is in blocks")
+        done = subprocess.run([NEREID, "graph", path, f"{folder}/x.npy", "--device", "cpu",
+                               "--out-dir", f"{folder}/blocks"], capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr[:2000])
+        want = conv(x, w, None, stride, pads, dilation, groups)
+        got = np.load(f"{folder}/blocks/output_0.npy")
+        check(np.abs(got - want).max() < 1e-3, f"blocks of {shape} to {out}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="interp")
@@ -692,6 +726,8 @@ def main():
         if not args.names:
             symbolic(folder, args)
             frozen(folder, args.device)
+        if "blocks" in args.names or (not args.names and args.device == "interp"):
+            blocks(folder)
         if "images" in args.names or (not args.names and args.device == "interp"):
             images(folder)
     return report()

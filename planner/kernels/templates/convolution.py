@@ -7,7 +7,7 @@ def {{name}}({{parameters}}, {{sides}}, BN: tl.constexpr, BK: tl.constexpr):
     rows = {{tiles}}
     columns = tl.cdiv({{n}}, BN)
     band = pid // (8 * columns) * 8
-    height = tl.minimum(rows - band, 8)
+    height = {{height}}
 {{place}}
     n = pid % (8 * columns) // height * BN + tl.arange(0, BN)[None, :]
     batch = tl.program_id(1){{wide}}
@@ -18,7 +18,7 @@ def {{name}}({{parameters}}, {{sides}}, BN: tl.constexpr, BK: tl.constexpr):
     for step in range(0, {{steps}}):
 {{step}}
         left = tl.load({{left}}, mask={{left_condition}}, other=0.0)
-        right = tl.load({{right}}, mask=nmask{{right_condition}}, other=0.0)
+{{right_load}}
         acc = tl.dot(left, right, acc{{precision}})
 {{apart}}
 {{body}}
