@@ -61,7 +61,7 @@ static Parts by_table(Build *b, Parts x, Parts table) {
   Node *both = build_cat(b, 2, (Node *[]){table.re, table.im}, 1), *y;
   Node *turned[] = {x.im ? build_op1(b, OP_aten_neg_default, table.im) : NULL, table.re};
   if (x.im && b->in.g->host) {
-    /* A single sum over both parts: what computes them writes them next to each other. */
+    /* Both parts are one sum: what computes them writes them next to each other. */
     Node *whole = build_cat(b, 2, (Node *[]){x.re, x.im}, rank_of(x.re) - 1);
     Node *rows[] = {both, build_cat(b, 2, turned, 1)};
     y = exact_product(b, whole, build_cat(b, 2, rows, 0));
@@ -154,7 +154,7 @@ static Node *cut_in_rows(Build *b, Node *x, Dim n1, Dim n2) {
   return build_view(b, x, rank + 1, shape);
 }
 
-/* The same as in_two_steps. */
+/* in_two_steps where operands are read by rows. */
 static Parts in_two_steps_of_columns(Build *b, Parts x, int64_t n1, int64_t wanted, bool inverse) {
   Dim n = last_size(x), size1 = build_const(b, n1), size2 = build_const(b, n->value / n1);
   Parts y = {cut_in_rows(b, x.re, size1, size2), x.im ? cut_in_rows(b, x.im, size1, size2) : NULL};

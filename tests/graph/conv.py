@@ -704,7 +704,8 @@ def blocks(folder):
         plan = subprocess.run([NEREID, "graph", path, "--device", "cpu", "--emit", "plan"],
                               capture_output=True, text=True).stdout
         check(("_dense(" in plan) == copied, f"{shape}: the image is copied")
-        check(packed is None or ("(n // 64)" in plan) == packed, f"{shape} to {out}: the weight is in blocks")
+        in_blocks = "(n // 64)" in plan
+        check(packed is None or in_blocks == packed, f"{shape} to {out}: the weight is in blocks")
         done = subprocess.run([NEREID, "graph", path, f"{folder}/x.npy", "--device", "cpu",
                                "--out-dir", f"{folder}/blocks"], capture_output=True, text=True)
         check(done.returncode == 0, done.stderr[:2000])

@@ -139,7 +139,7 @@ void onnx_op_dynamic_quantize(OnnxCall *c) {
 
 /* ---- products of matrices ----
  *
- * With p and q the zero points, sums of (x - p) * (y - q) over k elements are
+ * Let p and q be the zero points.  Sums of (x - p) * (y - q) over k elements are
  *
  *   sum(x * y) - p * (sum(y) - k * q) - sum(x) * q
  *
@@ -179,7 +179,7 @@ static Node *sum_along(Build *b, Node *x, uint32_t axis) {
   return build_to(b, build_sum(b, build_to(b, x, DT_I32), 1u << axis, true), DT_I32);
 }
 
-/* Signed bytes [m, k] by [k, n], less their zero points, which broadcast to them; NULL: 0. */
+/* Signed bytes [m, k] times [k, n]; their zero points broadcast to them, NULL is 0. */
 static Node *product_of_bytes(Build *b, Node *x, Node *p, Node *y, Node *q) {
   Node *sums = build_op2(b, OP_aten__int_mm_default, x, y);
   if (p) {
@@ -262,7 +262,7 @@ static Node *quantized_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, No
   return build_to(b, build(b, OP_aten_convolution_default, 9, args), DT_I32);
 }
 
-/* As floats, of integers from -255 to 255. */
+/* Integers from -255 to 255, multiplied as floats. */
 static Node *convolution_in_f32(OnnxCall *c, const OnnxWindow *window, Node *x, Node *weight) {
   Build *b = &c->b;
   OnnxWindow w = *window;
