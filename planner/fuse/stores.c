@@ -264,7 +264,7 @@ static bool is_worth_memory(const Fuser *s, const Node *n) {
 /* A table of functions, as the factors of a Fourier transform, which each run would compute. */
 static bool is_table(const Fuser *s, const Node *n) {
   const Info *info = &s->info[n->id];
-  return info->free && info->functions && info->varies && is_worth_memory(s, n);
+  return info->free && info->functions && info->varies && !info->inner && is_worth_memory(s, n);
 }
 
 bool fuse_is_inlined(Fuser *s, Node *n) {

@@ -208,7 +208,14 @@ static void walk_weights(Freeze *f) {
       pack_weight(f, n);
 }
 
+/* Are the bytes of the left operand's words next to each other? */
+static bool has_words(Graph *g, const Node *n) {
+  Strided s;
+  return strided_of(g, n->args[0].node, &s) && dim_is(s.stride[1], 1);
+}
+
 static bool pack_panels(Freeze *f, Node *n) {
+  if (graph_is(n, OP_nereid_int8_mm_default) && !has_words(f->g, n)) return false;
   Build b = freeze_build(f, n);
   Node *panels = panels_pack(&b, n->args[1].node);
   if (panels) n->args[1] = arg_node(panels);

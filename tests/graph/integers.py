@@ -42,10 +42,15 @@ def plain(x):
     return onnx_text.type_of(onnx_text.CODES[x.dtype.str.lstrip("<|")], x.shape)
 
 
+def open_shape(x):
+    """The first axis is open, and of images all but the channels."""
+    return ["b", *x.shape[1:]] if x.ndim < 4 else ["b", x.shape[1], "h", "w"]
+
+
 def run(name, nodes, given, fixed, outputs, want, devices, folder, more=()):
     """`given` are inputs, whose first axis is open, `fixed` are of the file."""
     types = {n: onnx_text.type_of(onnx_text.CODES[x.dtype.str.lstrip("<|")],
-                                  ["b", *x.shape[1:]] if n == "a" else x.shape)
+                                  open_shape(x) if n == "a" else x.shape)
              for n, x in given.items()}
     weights = [onnx_text.tensor(n, x.dtype.str.lstrip("<|"), x.shape, x.tobytes())
                for n, x in fixed.items()]
