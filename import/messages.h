@@ -106,6 +106,11 @@
 #define E_PICKLE_NAME "it names %s, which is no part of a tensor"
 #define E_PICKLE_OPCODE "it has opcode %d, which no tensor needs"
 
+/* files of tensors alone */
+#define E_TENSORS_FILE "the %s file can't be used: %s; copy it again, or save it again"
+#define E_TENSORS_ENTRY "tensor %s of the %s file: %s; copy the file again, or save it again"
+#define E_TENSORS_DTYPE "tensor %s has the type %s, which is not supported: save it in another one"
+
 /* ONNX models; the prefix of most is "FILE: error: PATH IN IT: ". */
 #define E_ONNX_FILE "the file is not an ONNX model: %s; copy it again, or export it again"
 #define E_ONNX_EXTERNAL "tensor %s: its file %s can't be used: %s"

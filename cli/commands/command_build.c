@@ -30,7 +30,7 @@ static const Option options[] = {
     {OPT_OUTPUT, "-o", "DIR", "the folder: a new one, an empty one, or one of an earlier build"},
     {OPT_TARGET, "--target", "T,...",
      "GPUs, as sm_90a,sm_80, or cpu; this machine's is the default"},
-    {OPT_WEIGHTS, "--weights", "MODEL", "parameters of a graph as text"},
+    {OPT_WEIGHTS, "--weights", "FILE", "parameters: of a model, of safetensors or GGUF"},
     BUILD_OPTIONS_OF_GRAPHS
     {OPT_ITEMS, "--items", "NAME=N",
      "of ONNX: the number of tensors of a sequence; none: an optional input is absent",

@@ -402,7 +402,7 @@ enum {
 };
 
 static const Option options[] = {
-    {OPT_WEIGHTS, "--weights", "MODEL", "parameters of a graph as text"},
+    {OPT_WEIGHTS, "--weights", "FILE", "parameters: of a model, of safetensors or GGUF"},
     {OPT_INPUT, "--input", "NAME=FILE", "an input by its name: an array, or an integer",
      .repeats = true},
     {OPT_RANDOM, "--random-inputs", NULL,

@@ -214,6 +214,7 @@ static void find_files(Writer *w) {
   const Archive *archives[] = {m->file, m->weights_file};
   const OnnxFile *models[] = {m->onnx, m->weights_onnx};
   MappedFile f;
+  if (m->tensors && tensor_file_mapped(m->tensors, &f)) vec_push(w->arena, &w->files, f);
   for (int i = 0; i < 2; i++) {
     if (archives[i] && archive_mapped(archives[i], &f)) vec_push(w->arena, &w->files, f);
     for (size_t j = 0; models[i] && onnx_mapped(models[i], j, &f); j++)

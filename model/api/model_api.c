@@ -52,7 +52,7 @@ static bool is_archive(const char *path, const char *start, size_t len) {
   return named || (len >= 4 && !memcmp(start, "PK\3\4", 4));
 }
 
-enum { START_BYTES = 8 };
+enum { START_BYTES = 16 };
 
 /* The first bytes of a file: none if it is empty, or can't be read. */
 static size_t file_start(const char *path, char start[START_BYTES]) {
@@ -269,9 +269,39 @@ static int read_inputs_body(void *arg) {
   return m->graph && model_is_open(m) && has_sized_plans(m, s) ? 0 : NEREID_E_FILE;
 }
 
+/* What the model's file has itself for an input that is no parameter. */
+static void keep_own(Model *m, const Weights *own, const Node *n) {
+  Weight *w = n->input.tensor ? weights_find(own, n->input.tensor) : NULL;
+  if (!w) w = weights_find_input(own, n->input.target);
+  if (w && !weights_find(m->weights, w->name))
+    weights_add(m->weights, m->diags, n->location, *w, 0,
+                (WeightBytes){w->data, SIZE_MAX >> 1, w->name});
+}
+
+/* Parameters and buffers of the graph become tensors of the file. */
+static int take_tensors(Model *m, const char *path) {
+  const Weights *own = m->weights;
+  m->weights = weights_new(m->arena);
+  for (Node *n = m->graph ? m->graph->first : NULL; n; n = n->next) {
+    if (n->kind != NODE_INPUT || n->input.kind == INPUT_USER) continue;
+    Name name = tensor_file_name(m->tensors, n->input.tensor, n->input.target);
+    if (name && !tensor_file_find(m->tensors, m->weights, name, n->type.dtype))
+      return report_model_errors(m);
+    if (name) n->input.tensor = name;
+    if (own && n->input.kind != INPUT_PARAMETER) keep_own(m, own, n);
+    if (own) bind_weight(m, n, path);
+  }
+  return diag_errors(m->diags) ? report_model_errors(m) : 0;
+}
+
 static int read_weights(Model *m, const nereid_graph_source *s) {
   char start[START_BYTES];
   size_t n = file_start(s->weights, start);
+  if (!access(s->weights, F_OK) && tensor_file_is(s->weights, start, n)) {
+    m->tensors = tensor_file_open(m->arena, m->names, m->diags, s->weights);
+    if (!m->tensors) return report_model_errors(m);
+    return m->graph ? take_tensors(m, s->weights) : 0;
+  }
   if (is_archive(s->weights, start, n))
     return read_archive(m, s->weights, NULL, 0, &m->weights_file) ? 0 : report_model_errors(m);
   if (n && onnx_is_model(s->weights, start, n))
@@ -321,6 +351,7 @@ static int read_by_content(Model *m, const nereid_graph_source *s) {
   if (!code && s->weights) code = read_weights(m, s);
   if (code) return code;
   if (!read_text(m, path, text, len)) return report_model_errors(m);
+  if (m->graph && m->tensors && (code = take_tensors(m, s->weights))) return code;
   if (m->graph) bind_weights(m, s->weights);
   if (m->graph) take_types(m, s);
   if (diag_errors(m->diags)) return report_model_errors(m);
@@ -396,6 +427,7 @@ void model_free(Model *m) {
   if (!m) return;
   archive_close(m->file);
   archive_close(m->weights_file);
+  tensor_file_close(m->tensors);
   onnx_close(m->onnx);
   onnx_close(m->weights_onnx);
   arena_free(m->arena);

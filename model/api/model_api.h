@@ -4,6 +4,7 @@
 
 #include "graph/ir/weight_list.h"
 #include "import/archives/archive.h"
+#include "import/archives/tensor_file.h"
 #include "import/onnx/onnx.h"
 #include "model/nereid_graph.h"
 #include "planner/compile/compile_plan.h"
@@ -14,6 +15,7 @@ typedef struct {
   Diags *diags;
   Archive *file, *weights_file; /* NULL: there is none */
   OnnxFile *onnx, *weights_onnx; /* the same for models of ONNX's */
+  TensorFile *tensors;           /* weights of a file of tensors alone; NULL: there is none */
   Weights *weights;
   Graph *graph;   /* NULL: the file is a plan.  Planning changes it */
   Plan *plan;     /* NULL: not made yet */
