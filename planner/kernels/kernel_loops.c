@@ -270,6 +270,11 @@ static const char *chosen_mask(Kernel *k, const Node *user, Node *condition) {
   return arena_printf(k->arena, "%s & %s", all, c);
 }
 
+/* Where it may be -1, nowhere, it is no index of a store. */
+static bool may_be_nowhere(const Kernel *k, Dim index) {
+  return dim_range(k->graph->dims, index).lo < 0;
+}
+
 /* An index that depends on no data is computed as that of any store. */
 static void print_put(Kernel *k, Node *n) {
   Node *to = n->args[0].node, *index = n->args[1].node;
@@ -277,7 +282,7 @@ static void print_put(Kernel *k, Node *n) {
   Chosen chosen = chosen_index(k, index);
   Dim known = known_index(k, index, chosen.index);
   const char *v = whole_tile_of(k, kernel_value(k, n->args[2].node, element), n->type.dtype);
-  if (known) {
+  if (known && (chosen.condition || !may_be_nowhere(k, known))) {
     unsigned axes = 0;
     const char *mask = chosen_mask(k, index, chosen.condition);
     const char *at = kernel_index(k, known, &axes);

@@ -106,6 +106,13 @@ CASES = [
     ("few_summed", one("CumSum", "few zero", more=FEW, initializers=NUMBERS[:1] + TWO,
                        exclusive=1),
      [((x(3, 4),), x(2) - 1), ((x(0, 4),), x(0))]),
+    # No place is found in a mask that is known.
+    ("none_found", one("NonZero", "differs", more=[o.node("Equal", "axis to", "differs")],
+                       initializers=PART[1:]), [((x(3, 4),), np.zeros((1, 0), "i8"))]),
+    ("short_compressed", one("Compress", "part flags", more=[o.node(
+        "Slice", "x from to axis", "part")], axis=0, initializers=[*PART, o.tensor(
+            "flags", "?", [3], bytes([1, 0, 1]))]),
+     [((x(1, 4),), x(1, 4)), ((x(2, 4),), x(1, 4)), ((x(3, 4),), x(0, 4))]),
     ("few_of_few", one("Unique", "few", more=FEW, initializers=TWO),
      [((x(3, 4),), x(2)), ((x(0, 4),), x(0))]),
     ("scan", SCAN, [((x(n, 4),), np.cumsum(x(n, 4), 0)) for n in (3, 1, 2)]),

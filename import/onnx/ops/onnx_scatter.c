@@ -167,10 +167,10 @@ void onnx_op_reverse_sequence(OnnxCall *c) {
 
 /* How many flags of a mask count: an axis may be shorter than it. */
 static uint32_t flags_within(OnnxCall *c, const OnnxKnown *mask, Dim size) {
-  uint32_t end = mask->n;
+  int64_t most = dim_range(onnx_dims(c), size).hi;
+  uint32_t end = most < mask->n ? (uint32_t)most : mask->n;
   while (end && !mask->at[end - 1].dim->value) end--;
-  if (dim_is_int(size)) return size->value < end ? (uint32_t)size->value : end;
-  infer_at_least(&c->b.in, size, build_const(&c->b, end));
+  if (!dim_is_int(size)) infer_at_least(&c->b.in, size, build_const(&c->b, end));
   return end;
 }
 
