@@ -150,7 +150,7 @@ def run_case(case, args, headers, cores):
 
 
 def groups_of_cores(args):
-    """As many threads' cores for each process, where cases run beside each other."""
+    """Cores of its own for each process, as many as threads, where cases run beside each other."""
     if not args.beside:
         return [[]]
     cores = sorted(os.sched_getaffinity(0))

@@ -11,7 +11,7 @@
 
 typedef struct TensorFile TensorFile;
 
-/* Of that file name and first bytes? */
+/* Is it such a file, by its name and first bytes? */
 enum { TENSOR_FILE_START = 9 };
 bool tensor_file_is(const char *path, const char *start, size_t n);
 

@@ -378,7 +378,7 @@ static bool hold_rest(Strips *s, int64_t threads, int64_t registers) {
   return whole;
 }
 
-/* Of a thread, if a multiprocessor runs so many. */
+/* A thread's registers where a multiprocessor runs so many. */
 static int64_t registers_of(const Strips *s, int64_t threads) {
   enum { GRANULE = 8 };
   int64_t n = REGISTER_FILE / threads / GRANULE * GRANULE;

@@ -760,7 +760,7 @@ static void load_tiles(AttentionWriter *w, Text *out, const KeyTile *tiles, bool
   }
 }
 
-/* Of few bits, in registers.  Elements that are none are 0, whatever the expression makes of 0. */
+/* The tile is computed in registers.  Elements that are none are 0, whatever is made of 0. */
 static void compute_tile(AttentionWriter *w, const KeyTile *t) {
   Kernel *k = w->k;
   Dim index[4];

@@ -98,7 +98,7 @@ def extremes(devices, folder):
 
 
 def convolve(x, w, pads, stride, dilation, groups):
-    """Of integers [N, C, sizes] and [O, C / groups, window]."""
+    """A convolution of integers [N, C, sizes] and [O, C / groups, window]."""
     n = w.ndim - 2
     x = np.pad(x, [(0, 0), (0, 0)] + [(pads[i], pads[n + i]) for i in range(n)])
     sizes = [(x.shape[2 + i] - dilation * (w.shape[2 + i] - 1) - 1) // stride + 1

@@ -62,7 +62,7 @@ ONE_NAME = o.model([o.node("Concat", "x y", "z", axis=0)],
 YES, NO = np.array(True), np.array(False)
 BACK = [o.ints("from", -1), o.ints("to", -2**62), o.ints("axis", 0), o.ints("st", -1)]
 
-# As many elements as data says: 1, 2 of rows, none without.
+# Data decides how many elements there are: 1, 2 of rows, none without.
 FEW = [o.node("Min", "x two", "low"), o.node("Unique", "low", "few")]
 TWO = [o.floats("two", 2)]
 PART = [o.ints("from", -2), o.ints("to", 1), o.ints("axis", 0)]
