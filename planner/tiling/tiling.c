@@ -34,14 +34,14 @@ static const Candidate halves[] = {
     {{16, 32, 128, 4, 4}, 0.5e6, 3},
     /* Without figures: where rings feed them. */
     {{64, 128, 64, 4, 5}, 0, 0},       {{64, 256, 64, 8, 4}, 0, 0},
-    {{128, 128, 64, 8, 5}, 0, 0},      {{128, 256, 64, 8, 4}, 0, 0},
-    {{128, 192, 64, 8, 5}, 0, 0},
-    /* No parts of images, which are powers of two. */
+    {{128, 128, 64, 8, 5}, 0, 0},
+    /* Not measured of parts of images, whose rows are powers of two. */
+    {{128, 256, 64, 8, 4}, 0, 0},      {{128, 192, 64, 8, 5}, 0, 0},
     {{192, 128, 64, 8, 5}, 0, 0},
     /* Each warpgroup has 96 columns, no whole panels of rows of a right operand. */
     {{192, 192, 64, 8, 4}, 0, 0},
 };
-enum { HALVES_WITHOUT = 7, HALVES_OF_ROWS = 2, HALVES_OF_COLUMNS = 1 };
+enum { HALVES_WITHOUT = 7, HALVES_OF_ROWS = 4, HALVES_OF_COLUMNS = 1 };
 /* Convolutions' too: channels are often multiples of 160 and not of 128. */
 static const Candidate image_halves[] = {{{128, 160, 64, 8, 4}, 6.6e6, 1}};
 /* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */

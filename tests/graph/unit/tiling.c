@@ -125,6 +125,7 @@ static int64_t block_of(Dims *d, int64_t rows, int processors) {
   Attention x = {.query = &query,
                  .batches = dim_int(d, 12),
                  .rows = dim_int(d, rows),
+                 .own_rows = dim_int(d, rows),
                  .keys = dim_int(d, rows),
                  .width = dim_int(d, 64),
                  .columns = dim_int(d, 64)};
