@@ -41,7 +41,7 @@ static const Candidate halves[] = {
     /* Each warpgroup has 96 columns, no whole panels of rows of a right operand. */
     {{192, 192, 64, 8, 4}, 0, 0},
 };
-enum { HALVES_WITHOUT = 7, HALVES_OF_ROWS = 4, HALVES_OF_COLUMNS = 1 };
+enum { HALVES_WITHOUT = 7, HALVES_UNMEASURED = 4, HALVES_OF_COLUMNS = 1 };
 /* Convolutions' too: channels are often multiples of 160 and not of 128. */
 static const Candidate image_halves[] = {{{128, 160, 64, 8, 4}, 6.6e6, 1}};
 /* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */
@@ -114,7 +114,7 @@ static double product_bytes(const Product *p) {
 static int count_tiles(const Family *f, const Product *p) {
   if (!p || f != &half_tiles || !tiling_has_rings(p)) return f->count;
   return f->count + HALVES_WITHOUT -
-         (p->images ? HALVES_OF_ROWS : p->columns ? 0 : HALVES_OF_COLUMNS);
+         (p->images ? HALVES_UNMEASURED : p->columns ? 0 : HALVES_OF_COLUMNS);
 }
 
 static double tile_time(const Candidate *c, const Product *p) {
