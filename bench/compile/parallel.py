@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+import step_times
+
 KINDS = {"ddp": "DDP", "tensor": "tensor parallel", "block": "FSDP2 by block",
          "whole": "FSDP2, whole"}
 PROCESSES = 2
@@ -158,25 +160,6 @@ def synchronize(device):
     torch.distributed.barrier()
 
 
-def took(side, data, device, steps):
-    """Milliseconds of each of some steps, and the peak of memory in MB above what was held."""
-    import torch
-
-    synchronize(device)
-    held = 0
-    if device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        held = torch.cuda.memory_allocated()
-    times = []
-    for _ in range(steps):
-        begin = time.perf_counter()
-        side.step(*data)
-        synchronize(device)
-        times.append(1e3 * (time.perf_counter() - begin))
-    peak = torch.cuda.max_memory_allocated() - held if device == "cuda" else 0
-    return times, peak / 2**20
-
-
 def local(x):
     return x.to_local() if hasattr(x, "to_local") else x
 
@@ -250,7 +233,9 @@ def measure(kind, options, mesh, rank):
     times, peaks = {name: [] for name in sides}, {}
     for turn in range(options.turns):
         for name in list(sides)[:: 1 - 2 * (turn % 2)]:
-            found, peaks[name] = took(sides[name], data, device, options.timed)
+            step = sides[name].step
+            found, peaks[name] = step_times.took(lambda i: step(*data), device, options.timed,
+                                                 lambda: synchronize(device))
             times[name] += found
     if not rank:
         print_row(kind, times, peaks, firsts, off)

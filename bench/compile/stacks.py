@@ -20,6 +20,7 @@ import time
 
 import experts
 import float8
+import step_times
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,25 +191,6 @@ def synchronize(device):
         torch.cuda.synchronize()
 
 
-def took(side, data, device, steps):
-    """Milliseconds of each of some steps, and the peak of memory in MB above what was held."""
-    import torch
-
-    synchronize(device)
-    held = 0
-    if device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        held = torch.cuda.memory_allocated()
-    times = []
-    for i in range(steps):
-        begin = time.perf_counter()
-        side.step(data[i % len(data)])
-        synchronize(device)
-        times.append(1e3 * (time.perf_counter() - begin))
-    peak = torch.cuda.max_memory_allocated() - held if device == "cuda" else 0
-    return times, peak / 2**20
-
-
 def differ(got, want):
     """The largest difference of two lists of losses, and that of the means of their last fifths."""
     n = min(len(got), len(want))
@@ -247,7 +229,9 @@ def measure(name, sizes, args, device, left):
         if left() < 3:
             break
         for backend in list(sides)[:: 1 - 2 * (turn % 2)]:
-            found, peaks[backend] = took(sides[backend], data, device, args.timed)
+            step = sides[backend].step
+            found, peaks[backend] = step_times.took(lambda i: step(data[i % len(data)]), device,
+                                                    args.timed, lambda: synchronize(device))
             times[backend] += found
     cells = [f"{backend} {statistics.median(t):.2f} ms, {peaks[backend]:.0f} MB"
              for backend, t in times.items() if t]
