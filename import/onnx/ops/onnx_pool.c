@@ -23,11 +23,14 @@ static Arg least_of(OnnxCall *c, DType t) {
   return build_int(&c->b, dtype_is_signed(t) ? -(INT64_C(1) << (bits - 1)) : 0);
 }
 
+/* From this version of ONNX's operators on, averages never count what is behind the padding. */
+enum { LESS_COUNTED = 19 };
+
 /* A window that the padded axis is too short for is whole where it begins by less than a stride
  * too late, as ONNX Runtime has it; by two strides there is none.  A bit for each axis where the
  * result has no elements. */
 static uint32_t fit_windows(OnnxCall *c, const Node *x, OnnxWindow *w) {
-  bool ceils = onnx_flag(c, "ceil_mode", false);
+  bool ceils = onnx_flag(c, "ceil_mode", false) || c->opset >= LESS_COUNTED;
   uint32_t none = 0;
   for (uint32_t i = 0; i < w->n; i++) {
     int64_t span = (w->kernel[i] - 1) * w->dilation[i] + 1, least = span - w->before[i];

@@ -4,6 +4,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 rng = np.random.default_rng(21)
 F = np.float32
+SHORT = np.array([[[1, 2]]], "f4")
 X = rng.normal(size=(2, 3, 9, 10)).astype(F)
 
 
@@ -67,6 +68,11 @@ CASES = [
                              dilations=[2, 1]),
      norm(2, (3, 3), (2, 2), (2, 1), (1, 0, 1, 1))),
     ("GlobalLpPool", 2, [X], dict(p=1), lambda x: np.abs(x).sum((2, 3), keepdims=True)),
+    # a window that is longer than the axis: its elements behind the padding count until version 18
+    ("AveragePool", 18, [SHORT], dict(kernel_shape=[4], strides=[3], pads=[1, 0],
+                                      count_include_pad=1), SHORT.sum(2, keepdims=True) / 4),
+    ("AveragePool", 19, [SHORT], dict(kernel_shape=[4], strides=[3], pads=[1, 0],
+                                      count_include_pad=1), SHORT.sum(2, keepdims=True) / 3),
     ("AveragePool", 19, [X], dict(kernel_shape=[3, 2], dilations=[2, 3], pads=[1, 1, 0, 1]),
      mean((3, 2), (2, 3), (1, 1, 0, 1))),
     # the sixth window would begin in the padding
