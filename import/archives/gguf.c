@@ -95,7 +95,8 @@ static bool count_bytes(const TensorEntry *e, size_t *bytes) {
   for (uint32_t i = 0; i < e->rank; i++)
     if (__builtin_mul_overflow(n, e->shape[i], &n)) return false;
   int64_t per = e->kind ? e->kind->bytes : e->dtype ? (int64_t)dtype_bytes(e->dtype) : 0;
-  if (e->kind && e->rank && e->shape[e->rank - 1] % e->kind->elements) return false;
+  int64_t last = e->rank ? e->shape[e->rank - 1] : 1;
+  if (e->kind && last % e->kind->elements) return false;
   if (e->kind) n /= e->kind->elements;
   return !__builtin_mul_overflow(n, per, (int64_t *)bytes);
 }

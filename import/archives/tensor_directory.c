@@ -21,9 +21,12 @@ bool tensor_entry_fail(TensorFile *f, Name tensor, const char *fault) {
 
 int64_t tensor_entry_elements(const TensorEntry *e) {
   int64_t n = 1;
-  for (uint32_t i = 0; i < e->rank; i++)
-    if (__builtin_mul_overflow(n, e->shape[i], &n)) return -1;
-  return n;
+  bool empty = false;
+  for (uint32_t i = 0; i < e->rank; i++) {
+    empty |= !e->shape[i];
+    if (e->shape[i] && __builtin_mul_overflow(n, e->shape[i], &n)) return -1;
+  }
+  return empty ? 0 : n;
 }
 
 bool tensor_entry_add(TensorFile *f, TensorEntry e) {

@@ -36,7 +36,7 @@ bool tensor_entry_fail(TensorFile *f, Name tensor, const char *fault);
  * its elements take.  False after an error. */
 bool tensor_entry_add(TensorFile *f, TensorEntry e);
 
-/* -1: they are too many. */
+/* -1: they are too many, or would be if no axis were empty, as strides count them. */
 int64_t tensor_entry_elements(const TensorEntry *e);
 /* False after an error: tensors have bytes in common. */
 bool tensor_directory_check(TensorFile *f);

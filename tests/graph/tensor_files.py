@@ -224,6 +224,7 @@ BAD_SAFETENSORS = [
     (safetensors(PLAIN, **member("b", "data_offsets", [23, 47])), "some of its bytes"),
     (safetensors(PLAIN, **member("a", "shape", [2, 4])), "not as many as its elements take"),
     (safetensors(PLAIN, **member("a", "shape", [HUGE, HUGE])), "not as many as its elements take"),
+    (safetensors(PLAIN, **member("a", "shape", [0, HUGE, HUGE])), "not as many as its elements"),
     (safetensors(PLAIN, **member("a", "shape", [-2, -3])), "tensor a of the safetensors file: it "
      "has no shape; copy the file again, or save it again"),
     (safetensors(PLAIN, **member("a", "shape", [1] * 99)), "it has too many axes"),
@@ -247,6 +248,7 @@ BAD_GGUF = [
     (gguf({"a": (0, (2**63, 2), X.tobytes())}), "it has no shape"),
     (gguf({"a": (0, (2**40, 2**40), X.tobytes())}), "no whole blocks, or too large"),
     (gguf({"a": (8, (48,), BLOCK)}), "no whole blocks, or too large"),
+    (gguf({"a": (8, (), b"")}), "no whole blocks, or too large"),
     (gguf({"a": (0, (3, 2), X.tobytes())}, change=lambda *_: 2**40), "beyond the end of the file"),
     (gguf({"a": (0, (3, 2), X.tobytes())}, change=lambda *_: 4), "beyond the end of the file"),
     (gguf({"a": (0, (3, 2), X.tobytes()), "b": (0, (3, 2), X.tobytes())}, change=lambda *_: 0),
