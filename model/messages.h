@@ -71,6 +71,8 @@
 #define E_GRAPH_OUTPUT_STRIDES "output %u (%s) is strided; pass a contiguous tensor"
 #define E_GRAPH_NO_SOURCE "the source of a graph has neither a path nor data"
 #define E_GRAPH_NPY "%s is a NumPy array: name the model first, then its inputs"
+#define E_GRAPH_TENSORS_ONLY \
+  "%s has tensors alone: name the model first, and this file as its weights"
 #define E_GRAPH_WEIGHTS_FILE \
   "%s has no weights: name the .pt2 or .onnx file that the graph was printed from"
 #define E_GRAPH_WEIGHTS_LACK \

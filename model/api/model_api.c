@@ -345,6 +345,8 @@ static int read_by_content(Model *m, const nereid_graph_source *s) {
   if (files_is_npy(first, nstart)) return error_set(NEREID_E_FILE, E_GRAPH_NPY, path);
   bool archive = is_archive(path, first, nstart);
   if (!archive && onnx_is_model(path, first, nstart)) return read_graph_of_onnx(m, s, path);
+  if (!archive && nstart && tensor_file_is(path, first, nstart))
+    return error_set(NEREID_E_FILE, E_GRAPH_TENSORS_ONLY, path);
   if (s->nitems > 0) return error_set(NEREID_E_USAGE, E_GRAPH_NO_ITEMS, path, s->items[0].input);
   if (archive) return read_graph_of_archive(m, s);
   int code = text ? 0 : files_read(m->arena, path, &text, &len);

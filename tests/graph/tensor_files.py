@@ -266,6 +266,16 @@ def bad_files(folder):
               f"bad file {i}, {message}: {got}")
 
 
+def weights_as_model(folder):
+    for suffix, data in (("safetensors", safetensors(PLAIN)), ("gguf", gguf({})), ("bin", gguf({}))):
+        path = pathlib.Path(folder) / f"model.{suffix}"
+        path.write_bytes(data)
+        done = subprocess.run([NEREID, "graph", path], capture_output=True)
+        wanted = f"{path} has tensors alone: name the model first, and this file as its weights"
+        check(done.returncode == 1 and wanted in done.stderr.decode(errors="replace"),
+              f"{suffix} as the model: {done.stderr}")
+
+
 def damaged(rng, data):
     data = bytearray(data)
     for _ in range(rng.randint(1, 4)):
@@ -302,6 +312,7 @@ def main():
         plain_files(folder)
         block_files(folder)
         bad_files(folder)
+        weights_as_model(folder)
         random_damage(folder, args.seed, args.count)
     return report()
 
