@@ -267,7 +267,8 @@ def bad_files(folder):
 
 
 def weights_as_model(folder):
-    for suffix, data in (("safetensors", safetensors(PLAIN)), ("gguf", gguf({})), ("bin", gguf({}))):
+    files = [("safetensors", safetensors(PLAIN)), ("gguf", gguf({})), ("bin", gguf({}))]
+    for suffix, data in files:
         path = pathlib.Path(folder) / f"model.{suffix}"
         path.write_bytes(data)
         done = subprocess.run([NEREID, "graph", path], capture_output=True)
