@@ -244,6 +244,11 @@ static Affine first_of_dims(const Bind *s, Affine at, DimMask dims) {
   return at;
 }
 
+/* Is it one number for all elements?  Indices of registers, which loops count, are several. */
+static bool is_number(const Ref *r) {
+  return r->kind != REF_VAR && r->kind != REF_NONE && !(r->kind == REF_AFFINE && r->sub.n);
+}
+
 /* A number in n registers, for stores of so many elements at once. */
 static Ref repeat_number(Bind *s, Ref number, DType t, int64_t n) {
   NestVar *v = bind_var(s, "same", t, DT_NONE, (uint32_t)n, false);
@@ -275,7 +280,7 @@ static void access_memory(Bind *s, const NestStmt *st) {
   bool registers = st->code == NEST_LD ? dst.kind == REF_VAR && dst.var->count != 1
                                        : st->code == NEST_ST && src[0].ref.kind == REF_VAR;
   if (st->code == NEST_LD && dst.kind == REF_VAR && dst.var->tile.rank) registers = true;
-  bool number = st->code == NEST_ST && src[0].ref.kind != REF_VAR && src[0].ref.kind != REF_NONE;
+  bool number = st->code == NEST_ST && is_number(&src[0].ref);
   if (registers || number) n = bind_vector_dim(s, st, &a, &guard, number ? NULL : reg, &d);
   if (number && n > 1) src[0].ref = repeat_number(s, src[0].ref, st->type, n);
   Affine *subs[] = {&a.bytes, number ? &none : reg};
