@@ -51,7 +51,8 @@ static void remember_cap(Node **node, void *ctx) {
   double cap, by;
   if (n->type.kind != VALUE_TENSOR || kernel_loads(k, n) || walk->seen[n->id]) return;
   walk->seen[n->id] = true;
-  if (prim_kind(n->op) == PRIM_TILE) return;
+  /* An operator of single elements alone reads its operands at the index of the score. */
+  if (prim_kind(n->op) != PRIM_POINTWISE) return;
   graph_each_use(n, remember_cap, ctx);
   Node *tanh = take_factor(n, &cap);
   if (tanh == n || !graph_is(tanh, OP_aten_tanh_default) || fabs(cap) > CAP_MOST) return;
