@@ -71,7 +71,7 @@ NestVar *box_root(const Definitions *d, const NestStmt *st);
 /* not_negative.c: integer variables that are never negative, by variable id.  A launch makes `m` of
  * positive extents and strides, whose parameters therefore are, and so are those in `assumed`, by
  * variable id; of other parameters nothing is known.  Both may be NULL.  A divisor counts as
- * positive, and no number wraps. */
+ * positive where launches are checked, that is with `assumed`, and no number wraps. */
 bool *not_negative(Arena *a, const Nest *n, const TensorMap *m, const bool *assumed);
 
 #endif

@@ -6,6 +6,7 @@
  * is left holds by induction over the statements that run. */
 typedef struct {
   bool *holds; /* by variable id */
+  bool strict; /* divisors may be negative */
   bool changed;
 } Signs;
 
@@ -36,7 +37,7 @@ static bool op_holds(const Signs *s, const NestStmt *st) {
     case TILE_XOR: return ref_holds(s, &x[0]) && ref_holds(s, &x[1]);
     case TILE_MAX:
     case TILE_AND: return ref_holds(s, &x[0]) || ref_holds(s, &x[1]);
-    case TILE_DIV:
+    case TILE_DIV: return ref_holds(s, &x[0]) && (!s->strict || ref_holds(s, &x[1]));
     case TILE_REM:
     case TILE_SHL:
     case TILE_SHR:
@@ -69,7 +70,7 @@ static void walk(Signs *s, const NestBlock *b) {
 }
 
 bool *not_negative(Arena *a, const Nest *n, const TensorMap *m, const bool *assumed) {
-  Signs s = {ARENA_ARRAY(a, bool, n->nvars + 1), true};
+  Signs s = {ARENA_ARRAY(a, bool, n->nvars + 1), !assumed, true};
   memset(s.holds, true, n->nvars);
   for (uint32_t i = 0; i < n->nparams; i++)
     s.holds[n->params[i]->id] = assumed && assumed[n->params[i]->id];
