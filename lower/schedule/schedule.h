@@ -98,8 +98,8 @@ void schedule_warp_split(const Atom *atom, const Layout *acc, int *wm, int *wn);
  * knows the operands' layouts, and a thread has registers for an instruction. */
 bool schedule_group_fits(const Unit *u, const Atom *atom, const TileOp *op, int wm, int wn);
 
-/* Are the columns of each of `wn` groups whole panels, or a half of the only panel, of a second
- * operand that is contiguous along them? If not, it must be contiguous along K. */
+/* Are the columns of each of `wn` groups whole panels of a second operand that is contiguous along
+ * them? If not, it must be contiguous along K. */
 bool schedule_has_panels(const Type *result, int wn);
 
 /* Has a thread of so many warps registers for these accumulators, and for as many others as the
