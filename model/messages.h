@@ -73,6 +73,8 @@
 #define E_GRAPH_NPY "%s is a NumPy array: name the model first, then its inputs"
 #define E_GRAPH_TENSORS_ONLY \
   "%s has tensors alone: name the model first, and this file as its weights"
+#define E_GRAPH_ONNX_WEIGHTS \
+  "%s is an ONNX model, which has its weights: leave %s out, or name a graph or a .pt2 file"
 #define E_GRAPH_WEIGHTS_FILE \
   "%s has no weights: name the .pt2 or .onnx file that the graph was printed from"
 #define E_GRAPH_WEIGHTS_LACK \

@@ -260,7 +260,7 @@ static int read_inputs_body(void *arg) {
   Model *m = r->m;
   const nereid_graph_source *s = r->source;
   const char *path = s->path ? s->path : "<model>";
-  if (!is_onnx_file(s, path)) return NEREID_E_FILE;
+  if (s->weights || !is_onnx_file(s, path)) return NEREID_E_FILE;
   m->onnx = s->data ? onnx_of_bytes(m->arena, m->names, m->diags, path, s->data, s->size)
                     : onnx_open(m->arena, m->names, m->diags, path);
   if (!m->onnx) return NEREID_E_FILE;
@@ -294,21 +294,40 @@ static int take_tensors(Model *m, const char *path) {
   return diag_errors(m->diags) ? report_model_errors(m) : 0;
 }
 
+/* A pipe can be read only once: *data has what comes, NULL if it is none. */
+static int read_pipe(Model *m, const char *path, const char **data, size_t *size) {
+  struct stat st;
+  *data = NULL;
+  return !stat(path, &st) && S_ISFIFO(st.st_mode) ? files_read(m->arena, path, data, size) : 0;
+}
+
+static TensorFile *read_tensors(Model *m, const char *path, const void *data, size_t size) {
+  return data ? tensor_file_of_bytes(m->arena, m->names, m->diags, path, data, size)
+              : tensor_file_open(m->arena, m->names, m->diags, path);
+}
+
 static int read_weights(Model *m, const nereid_graph_source *s) {
-  char start[START_BYTES];
-  size_t n = file_start(s->weights, start);
+  char begin[START_BYTES];
+  const char *data;
+  nereid_graph_source given = *s;
+  int code = read_pipe(m, s->weights, &data, &given.size);
+  if (code) return code;
+  size_t n = data ? given.size < START_BYTES ? given.size : START_BYTES
+                  : file_start(s->weights, begin);
+  const char *start = data ? data : begin;
   if (!access(s->weights, F_OK) && tensor_file_is(s->weights, start, n)) {
-    m->tensors = tensor_file_open(m->arena, m->names, m->diags, s->weights);
+    m->tensors = read_tensors(m, s->weights, data, given.size);
     if (!m->tensors) return report_model_errors(m);
     return m->graph ? take_tensors(m, s->weights) : 0;
   }
   if (is_archive(s->weights, start, n))
-    return read_archive(m, s->weights, NULL, 0, &m->weights_file) ? 0 : report_model_errors(m);
+    return read_archive(m, s->weights, data, given.size, &m->weights_file) ? 0
+                                                                           : report_model_errors(m);
   if (n && onnx_is_model(s->weights, start, n))
-    return read_onnx(m, s, s->weights, NULL, &m->weights_onnx) ? 0 : report_model_errors(m);
-  FILE *f = fopen(s->weights, "rb");
+    return read_onnx(m, &given, s->weights, data, &m->weights_onnx) ? 0 : report_model_errors(m);
+  FILE *f = data ? NULL : fopen(s->weights, "rb");
   if (f) fclose(f);
-  return f ? error_set(NEREID_E_FILE, E_GRAPH_WEIGHTS_FILE, s->weights)
+  return f || data ? error_set(NEREID_E_FILE, E_GRAPH_WEIGHTS_FILE, s->weights)
            : error_set(NEREID_E_FILE, E_RUN_FILE_OPEN, s->weights, strerror(errno));
 }
 
@@ -322,17 +341,15 @@ static int read_graph_of_archive(Model *m, const nereid_graph_source *s) {
 }
 
 static int read_graph_of_onnx(Model *m, const nereid_graph_source *s, const char *path) {
+  if (s->weights) return error_set(NEREID_E_USAGE, E_GRAPH_ONNX_WEIGHTS, path, s->weights);
   m->graph = read_onnx(m, s, path, s->data, &m->onnx);
   return m->graph ? 0 : report_model_errors(m);
 }
 
-/* A pipe can be read only once. */
 static int read_source_stream(Model *m, nereid_graph_source *s) {
-  struct stat st;
   const char *text;
-  bool stream = !s->data && s->path && !stat(s->path, &st) && S_ISFIFO(st.st_mode);
-  int code = stream ? files_read(m->arena, s->path, &text, &s->size) : 0;
-  if (stream && !code) s->data = text;
+  int code = s->data || !s->path ? 0 : read_pipe(m, s->path, &text, &s->size);
+  if (!s->data && s->path && !code) s->data = text;
   return code;
 }
 

@@ -294,6 +294,30 @@ def damaged(rng, data):
     return bytes(data)
 
 
+def weights_by_pipe(folder):
+    """A shell's <(...): the file can be read once, and not be mapped."""
+    files = [("safetensors", safetensors(PLAIN)), ("gguf", gguf({"a": (0, (3, 2), X.tobytes())}))]
+    for suffix, data in files:
+        wanted, out = run(folder, {"a": "f32[2, 3]"}, data, suffix), f"{folder}/piped"
+        done = subprocess.run(["bash", "-c", f"{NEREID} graph {folder}/graph.py --weights "
+                               f"<(cat {folder}/w.{suffix}) --device interp --out-dir {out}"],
+                              capture_output=True, text=True, timeout=60)
+        got = done.stderr if done.returncode else [np.load(f"{out}/output_0.npy")]
+        expect(f"{suffix} by a pipe", got, wanted)
+
+
+def weights_of_onnx(folder):
+    model, weights = pathlib.Path(folder) / "model.onnx", pathlib.Path(folder) / "w.safetensors"
+    model.write_bytes(b"\x08\x07")
+    for path in (weights, pathlib.Path(folder) / "no.safetensors"):
+        done = subprocess.run([NEREID, "graph", model, "--weights", path], capture_output=True,
+                              text=True)
+        wanted = (f"{model} is an ONNX model, which has its weights: leave {path} out, or name a "
+                  "graph or a .pt2 file")
+        check(done.returncode == 2 and wanted in done.stderr,
+              f"weights of an ONNX file: {done.returncode} {done.stderr}")
+
+
 def random_damage(folder, seed, count):
     rng = random.Random(seed)
     files = [("safetensors", safetensors(PLAIN)), ("gguf", gguf(
@@ -314,6 +338,8 @@ def main():
         block_files(folder)
         bad_files(folder)
         weights_as_model(folder)
+        weights_by_pipe(folder)
+        weights_of_onnx(folder)
         random_damage(folder, args.seed, args.count)
     return report()
 
