@@ -255,7 +255,7 @@ Attention attention_of(Graph *g, const Node *n) {
 
 /* ---- keys and values of few bits ---- */
 
-/* What a tensor is computed from, as far as operators of single elements and views go. */
+/* The sources of a tensor: operands of the views and pointwise operators that compute it. */
 typedef struct {
   Graph *g;
   int64_t elements; /* of the tensor */

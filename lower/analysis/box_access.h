@@ -73,5 +73,7 @@ NestVar *box_root(const Definitions *d, const NestStmt *st);
  * variable id; of other parameters nothing is known.  Both may be NULL.  A divisor counts as
  * positive where launches are checked, that is with `assumed`, and no number wraps. */
 bool *not_negative(Arena *a, const Nest *n, const TensorMap *m, const bool *assumed);
+/* Is a reference one of these, or a constant or an index that is never negative? */
+bool ref_is_not_negative(const bool *holds, const Ref *r);
 
 #endif

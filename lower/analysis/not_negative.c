@@ -10,13 +10,15 @@ typedef struct {
   bool changed;
 } Signs;
 
-static bool ref_holds(const Signs *s, const Ref *r) {
-  if (r->kind == REF_VAR) return s->holds[r->var->id];
+bool ref_is_not_negative(const bool *holds, const Ref *r) {
+  if (r->kind == REF_VAR) return holds[r->var->id];
   if (r->kind != REF_AFFINE || r->sub.c < 0) return false;
   for (int i = 0; i < r->sub.n; i++)
     if (r->sub.t[i].coef < 0) return false;
   return true;
 }
+
+static bool ref_holds(const Signs *s, const Ref *r) { return ref_is_not_negative(s->holds, r); }
 
 static bool cast_holds(const Signs *s, const NestStmt *st) {
   if (!dtype_is_int(st->type) || !dtype_is_int(st->to)) return false;

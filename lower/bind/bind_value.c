@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lang/tile/scalar.h"
+#include "lower/analysis/box_access.h"
 #include "lower/bind/bind_nest.h"
 
 /* The attribute of functions below bind_eval, which is recursive: it keeps their Values, of 2 KB
@@ -233,8 +234,8 @@ static bool is_counted_here(const Bind *s, const Dim *d) {
   return bind_unrolled(d) || (d->hw == HW_LANE && machine_has(s->u->machine, HAS_LOCKSTEP));
 }
 
-/* Such dims that are the lowest digits of a form: the rest of the form is divisible by the product
- * of their extents, and so is `bound`. */
+/* The counted dims that are the lowest digits of a form: the rest of the form is divisible by the
+ * product of their extents, and so is `bound`. */
 static DimMask lowest_dims(const Bind *s, const Form *f, int64_t bound) {
   DimMask low = 0;
   for (bool again = true; again;) {
@@ -358,10 +359,8 @@ static bool widen_offset(Bind *s, const NestStmt *st, const Value *x, Value *out
 }
 
 static bool is_not_negative(const Bind *s, const Ref *r) {
-  if (r->kind == REF_VAR) return r->var->id < s->nsigned && s->not_negative[r->var->id];
-  bool holds = r->kind == REF_AFFINE && r->sub.c >= 0;
-  for (int i = 0; holds && i < r->sub.n; i++) holds = r->sub.t[i].coef >= 0;
-  return holds;
+  bool is_new = r->kind == REF_VAR && r->var->id >= s->nsigned;
+  return !is_new && ref_is_not_negative(s->not_negative, r);
 }
 
 /* An op on offsets that stays a form with a rest. */

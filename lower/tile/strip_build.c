@@ -55,7 +55,7 @@ static const StripPark *park_of(const Builder *x, const TileOp *load) {
   return NULL;
 }
 
-/* What registers have of the strip at hand of a load; NULL if they have nothing. */
+/* The strip at hand of a load, if registers keep it; else NULL. */
 static TileValue *held_strip(const Builder *x, const TileOp *load) {
   for (size_t i = 0; i < x->s->parks.len; i++) {
     const StripPark *park = &x->s->parks.data[i];

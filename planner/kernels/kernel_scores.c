@@ -1,5 +1,5 @@
-/* What the kernels of attention compute for each score otherwise than its nodes say: tiles have the
- * names of the template, and caps are short. */
+/* Scores in kernels of attention: their tiles have the names of the template, and caps of scores
+ * take fewer instructions than their nodes. */
 #include <math.h>
 
 #include "planner/kernels/kernel_attention.h"
