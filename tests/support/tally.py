@@ -9,6 +9,7 @@ def check(ok, what):
     else:
         failed += 1
         print("FAIL", what, flush=True)
+    return ok
 
 
 def report():
