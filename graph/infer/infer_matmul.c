@@ -41,6 +41,16 @@ void infer_mm(Infer *in) {
   in->result = matmul_type(in, a, b, a->rank == 3 ? 3 : 2);
 }
 
+/* A bmm whose rows from ends[batch] on are zeros. */
+void infer_ended_bmm(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  const ValueType *ends = infer_tensor(in, "ends");
+  in->result = matmul_type(in, a, b, 3);
+  infer_rank(in, ends, 1, 1);
+  infer_same_size(in, a->shape[0], ends->shape[0], BATCHES);
+  if (ends->dtype != DT_I32) infer_fail(in, E_GRAPH_OFFSETS_DTYPE, dtype_name(ends->dtype));
+}
+
 /* A product of a library: rows of the result, in any shape. */
 void infer_library_product(Infer *in) {
   Dim sizes[GRAPH_RANK_MAX];

@@ -28,7 +28,7 @@ typedef enum {
   PRIM_INSERT,      /* its operand, also written to a slice of that memory */
   PRIM_INSERTED,    /* what the memory has then */
   PRIM_WINDOW,      /* from the elements of a window (graph/ops/window.h): pooling, depthwise */
-  PRIM_MATMUL,      /* aten.mm, aten.bmm, nereid.grouped_mm */
+  PRIM_MATMUL,      /* aten.mm, aten.bmm, nereid.ended_bmm, nereid.grouped_mm */
   PRIM_CONVOLUTION, /* nereid.conv */
   PRIM_LIBRARY,     /* nereid.library_product: a library computes it */
   PRIM_ATTENTION,   /* nereid.attention and its gradients (graph/analysis/attention.h) */

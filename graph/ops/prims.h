@@ -44,7 +44,7 @@ Node *prim_memory(Node *n);
 /* The axis of a product that the groups of a nereid.grouped_mm, packed or not, divide; group i ends
  * before index `offs[i]` of it, and begins where the one before ends. */
 typedef enum { GROUPS_NONE, GROUPS_OF_ROWS, GROUPS_OF_COLUMNS, GROUPS_OF_SUM } ProductGroups;
-/* n is PRIM_MATMUL; GROUPS_NONE: it is mm or bmm. */
+/* n is PRIM_MATMUL; GROUPS_NONE: it is mm or bmm, or nereid.ended_bmm. */
 ProductGroups prim_groups(const Node *n);
 /* Is n a nereid.packed_mm or nereid.packed_grouped_mm, whose kernel computes the elements of the
  * right operand from packed memory where another one loads them? */

@@ -211,6 +211,13 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
   return from_rows(b, r, scatter_add_up(b, r->x, indices, values));
 }
 
+/* The only value goes to all rows that `row` names: a choice between it and x. */
+static Node *fill_rows(Build *b, const Rows *r, Node *row, Node *value) {
+  Node *on = scatter_written(b, scatter_writers(b, r->x->type.shape[0], row));
+  Node *one = build_view(b, value, 0, value->type.shape);
+  return from_rows(b, r, build_where(b, build_unsqueeze(b, on, 1), arg_node(one), arg_node(r->x)));
+}
+
 static Node *put_slices(Build *b, Node *source, bool accumulate) {
   Node *x = build_self(b), *index = build_flat(b, build_input(b, "index"));
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
@@ -324,8 +331,10 @@ Node *decompose_index_put(Build *b) {
     if (scatter_is_mask(index[i])) return decompose_masked_put(b);
   Put p = put_new(b, index, n);
   Rows r = indexed_rows(b, p.x, p.set);
-  Node *values = rows_of_values(b, &p, p.shape, p.rank);
-  return put_rows(b, &r, rows_named(b, &p), values, accumulate);
+  Node *row = rows_named(b, &p);
+  bool one = dim_is(value_numel(b->in.g, &p.values->type), 1);
+  if (one && !accumulate && !scatter_empty(b, row)) return fill_rows(b, &r, row, p.values);
+  return put_rows(b, &r, row, rows_of_values(b, &p, p.shape, p.rank), accumulate);
 }
 
 /* ---- views that are written to ---- */

@@ -32,7 +32,7 @@ Node *scatter_writers(Build *b, Dim n, Node *indices) {
   return scatter_at(b, none, indices, arg_node(number), "amax");
 }
 
-static Node *written(Build *b, Node *writer) {
+Node *scatter_written(Build *b, Node *writer) {
   return build_with(b, OP_aten_ge_Tensor, writer, build_int(b, 0));
 }
 
@@ -40,7 +40,7 @@ bool scatter_empty(Build *b, const Node *x) { return dim_is(value_numel(b->in.g,
 
 /* x with the rows (its first axis) that `writer` says from `values`. */
 Node *scatter_take(Build *b, Node *x, Node *writer, Node *values) {
-  Node *on = written(b, writer);
+  Node *on = scatter_written(b, writer);
   Node *taken =
       build(b, OP_aten_index_select_default,
             ARGS(arg_node(values), build_int(b, 0), arg_node(build_to(b, writer, DT_I64))));
@@ -239,7 +239,7 @@ Node *decompose_scatter(Build *b) {
     return build_finished(
         b, scatter_take(b, build_flat(b, a.x), writer, build_flat(b, scatter_source(b, &a))));
   Node *value = build_full(b, 0, NULL, build_arg(b, "value"), a.x->type.dtype);
-  Node *on = like(b, written(b, writer), a.x);
+  Node *on = like(b, scatter_written(b, writer), a.x);
   return build_finished(b, build_where(b, on, arg_node(value), arg_node(a.x)));
 }
 

@@ -9,6 +9,8 @@ bool scatter_empty(Build *b, const Node *x);
 
 /* For each of n elements the number of the last of `indices` that is its own; -1: none is. */
 Node *scatter_writers(Build *b, Dim n, Node *indices);
+/* Has it a writer? */
+Node *scatter_written(Build *b, Node *writer);
 /* x, with the rows (first axis) of `values` that its writers say. */
 Node *scatter_take(Build *b, Node *x, Node *writer, Node *values);
 /* `to` with src added where `indices` (in row-major order) say. */

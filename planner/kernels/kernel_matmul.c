@@ -312,6 +312,15 @@ static void tile_parted_sum(Kernel *k, Tiling *t) {
   t->rest[1].step = "32"; /* as few as units multiply */
 }
 
+/* Tiles from the end of a batch's rows on have no steps. */
+static void tile_ended_rows(Kernel *k, Tiling *t) {
+  t->groups = arena_printf(k->arena,
+                           "    end = tl.load(%s)\n"
+                           "    last = tl.where(%s < end, %s, 0)\n",
+                           end_pointers(k, "batch_end", t->batch), t->row, t->last);
+  t->last = "last";
+}
+
 /* Tiles of a packed weight by themselves where one has all rows: the assembler would compute their
  * places again in each step. */
 static void tile_one_row(Kernel *k, Tiling *t) {
@@ -328,6 +337,7 @@ static Tiling tiling_of(Kernel *k) {
   if (prim_unpacks(k->group->nodes.data[0]) && groups == GROUPS_NONE) tile_one_row(k, &t);
   if (groups == GROUPS_OF_SUM) tile_parted_sum(k, &t);
   else if (groups != GROUPS_NONE) tile_parted_axis(k, &t, groups == GROUPS_OF_ROWS);
+  else if (graph_is(k->group->nodes.data[0], OP_nereid_ended_bmm_default)) tile_ended_rows(k, &t);
   return t;
 }
 
@@ -535,6 +545,7 @@ void kernel_matmul(Text *out, Kernel *k) {
   Operands o = prim_unpacks(n) ? packed_operands(k, &t, left_k, right_k)
                                : loaded_operands(k, &t, left_k, right_k);
   if (t.rest[0].last) o.after = rest_lines(k, &t, left_k, right_k);
+  if (graph_is(n, OP_nereid_ended_bmm_default)) o.after = "    acc = tl.where(m < end, acc, 0.0)\n";
   /* What operands are gathered by is loaded before the loop. */
   o.before = arena_printf(k->arena, "%s%s", o.before, k->body.len ? k->body.data : "");
   k->body = text_new(k->arena);

@@ -136,6 +136,71 @@ def check_faults(device, folder):
               f"{name} ends on {device}: status {done.returncode}, {done.stderr}")
 
 
+# ---- experts with room for so many rows ----
+
+ROOM = """def forward(self, x: "f16[500, 16]", up: "f16[4, 16, 32]", down: "f16[4, 16, 8]",
+            at: "i64[500]"):
+    zeros = {a}.new_zeros.default(x, [1025, 16])
+    put = {a}.index_put.default(zeros, [at], x)
+    box = {a}.slice.Tensor(put, 0, 0, -1)
+    rows = {a}.view.default(box, [4, 256, 16])
+    both = {a}.bmm.default(rows, up)
+    halves = {a}.chunk.default(both, 2, -1)
+    gate = halves[0]
+    value = halves[1]
+    silu = {a}.silu.default(gate)
+    hidden = {a}.mul.Tensor(silu, value)
+    out = {a}.bmm.default(hidden, down)
+    flat = {a}.view.default(out, [1024, 8])
+    zero = {a}.new_zeros.default(flat, [1, 8])
+    all = {a}.cat.default([flat, zero])
+    chosen = {a}.index.Tensor(all, [at])
+    return (chosen,)
+"""
+
+
+def room_places(rng, name):
+    """The place of each of 500 rows in a box of four experts with room for 256; 1024: none."""
+    experts = {"even": rng.integers(0, 4, 500), "one expert": np.full(500, 2),
+               "first and last": rng.choice([0, 3], 500), "dropped": np.full(500, 4)}
+    if name == "scattered":
+        return rng.permutation(1024)[:500]
+    which = experts[name]
+    place = np.array([(which[:i] == which[i]).sum() for i in range(500)])
+    at = np.where((place < 256) & (which < 4), which * 256 + place, 1024)
+    return np.where(rng.random(500) < 0.5, at, at - 1025) if name == "even" else at
+
+
+def check_room(device, folder):
+    """A GPU's products leave out rows that no index reads; indices may count from the end."""
+    plan = folder / "room.plan"
+    (folder / "graph.py").write_text(ROOM.format(a=ATEN))
+    done = subprocess.run([NEREID, "graph", str(folder / "graph.py"), "--device", "cuda", "--emit",
+                           "plan", "-o", str(plan)], capture_output=True, text=True)
+    if not check(plan.read_text().count("nereid.ended_bmm") > 1, f"room: {done.stderr}"):
+        return
+    for name in ("even", "one expert", "first and last", "dropped", "scattered"):
+        rng = np.random.default_rng(9)
+        given = {n: (rng.normal(size=s) / 4).astype(np.float16)
+                 for n, s in (("x", (500, 16)), ("up", (4, 16, 32)), ("down", (4, 16, 8)))}
+        x, up, down = (a.astype(np.float64) for a in given.values())
+        given["at"] = at = room_places(rng, name)
+        box = np.zeros((1025, 16))
+        box[at] = x
+        gate, value = np.split(box[:-1].reshape(4, 256, 16) @ up, 2, -1)
+        out = (gate / (1 + np.exp(-gate)) * value @ down).reshape(1024, 8)
+        want = np.concatenate([out, np.zeros((1, 8))])[at]
+        for n, a in given.items():
+            np.save(folder / f"{n}.npy", a)
+        done = subprocess.run([NEREID, "graph", str(plan), *(f"{folder}/{n}.npy" for n in given),
+                               "--device", device, "--out-dir", str(folder / "out")],
+                              capture_output=True, text=True)
+        if check(done.returncode == 0, f"room, {name} on {device}: {done.stderr}"):
+            off = np.abs(np.load(folder / "out/output_0.npy") - want).max()
+            check(off < 2e-3 * max(np.abs(want).max(), 1e-3),
+                  f"room, {name} on {device}: off by {off:.2g}")
+
+
 def check_ptx(folder):
     """Kernels for GPUs: there is no row of matrices for each row, and ptxas takes them."""
     for form in ("rows", "columns", "sum"):
@@ -178,6 +243,7 @@ def main():
             for name, case in every:
                 compare(name, case, device, folder)
             check_faults(device, folder)
+            check_room(device, folder)
         check_ptx(folder)
     return report()
 
