@@ -46,13 +46,15 @@ static NestIndex *new_group_index(Bind *s, const char *name, int extent) {
 /* Sums that are added to the accumulators later have registers of their own, if need be for fewer
  * columns at a time. */
 static int columns_at_a_time(const Bind *s, const GroupDot *g, int columns) {
-  enum { LEAST = 8 };
   const Options *o = &s->nest->options;
-  int all = atom_registers(g->atom, 2) * (columns / g->atom->n) * g->reps_m, n = columns;
-  while (n > LEAST && !schedule_accumulators_fit(s->u->machine, s->nest->warps, o->maxnreg,
-                                                 all + n * all / (columns * g->reps_m)))
-    n /= 2;
-  return n;
+  int tiles = columns / g->atom->n, each = atom_registers(g->atom, 2) * g->reps_m;
+  for (int parts = 1; parts < tiles; parts++) {
+    int regs = each * tiles + atom_registers(g->atom, 2) * (tiles / parts);
+    if (tiles % parts == 0 &&
+        schedule_accumulators_fit(s->u->machine, s->nest->warps, o->maxnreg, regs))
+      return columns / parts;
+  }
+  return g->atom->n;
 }
 
 static GroupDot plan_group(Bind *s, const NestStmt *st, const Atom *atom) {
