@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """FlexAttention by torch.compile: values and gradients beside PyTorch's own form in float64; on
 tensors of the CPU, or with the argument cuda of a GPU.  --random N, --seed S: that many random
-masks, functions of scores and sizes, with up to --most M (200) rows and keys."""
-import logging, os, pathlib, random, sys, warnings
+masks, functions of scores and sizes, with up to --most M (200) rows and keys, by --jobs J (1)
+processes, which end after --limit L seconds."""
+import logging, os, pathlib, random, re, subprocess, sys, time, warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -60,6 +61,8 @@ def by_head(tables):
     limit = tables["limit"]
     return lambda b, h, q, k: k < limit[b, h]
 
+
+by_head.of_heads = True  # blocks of one head are not those of all
 
 def far(tables):
     return lambda b, h, q, k: torch.abs(q - k) > 20
@@ -152,7 +155,7 @@ def check(what, mask, score, *, batch=2, heads=4, key_heads=4, rows=100, keys=10
     tables = tables_of(batch, heads, rows, keys)
     weights = [torch.randn(batch, heads, rows, columns or width, device=DEVICE),
                torch.randn(batch, heads, rows, device=DEVICE)]
-    per_head = mask is by_head
+    per_head = hasattr(mask, "of_heads")
     blocks = mask and flex.create_block_mask(
         mask(tables), batch if per_head else None, heads if per_head else None, rows, keys,
         device=DEVICE, BLOCK_SIZE=block)
@@ -217,6 +220,9 @@ def check_blocks():
     check("blocks of 100 by 24", documents, alibi, block=(100, 24), rows=230, key_heads=2, nodes=0)
     check("blocks of 7 by 33", by_head, soft_cap, block=(7, 33), rows=50, keys=70)
     check("blocks of 72, one row", causal, alibi, block=72, rows=1, keys=300)
+    for name in ("or_masks", "and_masks"):
+        mask = joined(getattr(flex, name), (by_head, late_rows))
+        check(f"blocks of heads, {mask.__name__}", mask, number, rows=130, keys=130, block=16)
 
 
 def check_results():
@@ -561,34 +567,69 @@ def check_no_kernel():
                 f"a function without a kernel: {lines.found}")
 
 
-def joined(pick, masks):
-    """Two masks as one."""
-    join = pick.choice((flex.and_masks, flex.or_masks))
-
+def joined(join, masks):
+    """Masks as one, by PyTorch's function."""
     def mask(tables):
         return join(*(mask(tables) for mask in masks))
 
+    if any(hasattr(mask, "of_heads") for mask in masks):
+        mask.of_heads = True
     mask.__name__ = f"{join.__name__} of {' and '.join(mask.__name__ for mask in masks)}"
     return mask
 
 
-def check_random(count, seed, most=200):
-    pick, dtypes = random.Random(seed), [torch.float32, torch.float64, torch.bfloat16]
+def random_case(pick, most):
+    """A mask, a function of scores, and the sizes for `check`."""
+    dtypes = [torch.float32, torch.float64, torch.bfloat16]
     dtypes += [torch.float16] if DEVICE == "cuda" else []
+    heads = pick.choice((1, 2, 4))
+    sizes = {"batch": pick.choice((1, 2, 3)), "heads": heads,
+             "key_heads": pick.choice([n for n in (1, 2, 4) if heads % n == 0]),
+             "rows": pick.randint(1, most), "keys": pick.randint(1, most),
+             "width": pick.choice((16, 20, 24, 32, 64, 96, 128, 256)),
+             "columns": pick.choice((None, None, 16, 48, 128)),
+             "dtype": pick.choice(dtypes),
+             "block": pick.choice((16, 32, 50, 64, 128, (32, 64), (64, 16)))}
+    mask, score = pick.choice(MASKS + [far, prefix, dilated]), pick.choice(SCORES)
+    if pick.random() < 0.2:
+        masks = pick.sample(MASKS[1:] + [far, prefix, dilated], 2)
+        mask = joined(pick.choice((flex.and_masks, flex.or_masks)), masks)
+    return mask, score, sizes
+
+
+def check_random(count, seed, most=200, part=0, parts=1, limit=None):
+    """Those of `count` random cases whose number is `part`, modulo `parts`."""
+    pick, begun = random.Random(seed), time.monotonic()
     for i in range(count):
-        heads = pick.choice((1, 2, 4))
-        sizes = {"batch": pick.choice((1, 2, 3)), "heads": heads,
-                 "key_heads": pick.choice([n for n in (1, 2, 4) if heads % n == 0]),
-                 "rows": pick.randint(1, most), "keys": pick.randint(1, most),
-                 "width": pick.choice((16, 20, 24, 32, 64, 96, 128, 256)),
-                 "columns": pick.choice((None, None, 16, 48, 128)),
-                 "dtype": pick.choice(dtypes),
-                 "block": pick.choice((16, 32, 50, 64, 128, (32, 64), (64, 16)))}
-        mask, score = pick.choice(MASKS + [far, prefix, dilated]), pick.choice(SCORES)
-        if pick.random() < 0.2:
-            mask = joined(pick, pick.sample(MASKS[1:] + [far, prefix, dilated], 2))
-        check(f"random {seed}.{i}: {mask and mask.__name__}, {score and score.__name__}, {sizes}",
-              mask, score, **sizes)
+        mask, score, sizes = random_case(pick, most)
+        if i % parts != part:
+            continue
+        if limit and time.monotonic() - begun > limit:
+            print(f"{(count - i + parts - 1) // parts} skipped: the limit of time")
+            return
+        name = f"random {seed}.{i}: {mask and mask.__name__}, {score and score.__name__}, {sizes}"
+        try:
+            check(name, mask, score, **sizes)
+        except Exception as error:
+            tally.check(False, f"{name}: {type(error).__name__}: {error}")
+
+
+def check_random_beside(jobs):
+    """Random cases by several processes."""
+    at = sys.argv.index("--jobs")
+    command = [sys.executable, __file__, *sys.argv[1:at], *sys.argv[at + 2:], "--parts", str(jobs)]
+    children = [subprocess.Popen([*command, "--part", str(i)], stdout=subprocess.PIPE, text=True)
+                for i in range(jobs)]
+    for child in children:
+        lines = child.communicate()[0].splitlines()
+        found = re.fullmatch(r"(\d+) passed, \d+ failed", lines[-1] if lines else "")
+        for line in lines[:-1] if found else lines:
+            if line.startswith("FAIL "):
+                tally.check(False, line.removeprefix("FAIL "))
+            else:
+                print(line)
+        tally.check(found, f"a process ended with status {child.returncode}")
+        tally.passed += int(found[1]) if found else 0
 
 
 if __name__ == "__main__":
@@ -597,8 +638,12 @@ if __name__ == "__main__":
         tally.check(True, "")
         sys.exit(tally.report())
     warnings.simplefilter("ignore")
-    if "--random" in sys.argv:
-        check_random(argument("--random", 0), argument("--seed", 0), argument("--most", 200))
+    if "--jobs" in sys.argv:
+        check_random_beside(argument("--jobs", 1))
+    elif "--random" in sys.argv:
+        torch.set_num_threads(1 if "--parts" in sys.argv else torch.get_num_threads())
+        check_random(argument("--random", 0), argument("--seed", 0), argument("--most", 200),
+                     argument("--part", 0), argument("--parts", 1), argument("--limit", 0))
     else:
         check_kinds()
         check_sizes()
