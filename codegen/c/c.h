@@ -186,11 +186,11 @@ bool c_is_helper(const char *name); /* a name that the prelude may define */
  *   and for a second dtype in the name: $q $Q $W */
 typedef struct {
   const char *name;  /* "vdiv_$t", "vtrunc_$t_$q" */
-  const char *types; /* for which $t; NULL: no $t */
+  const char *types; /* for which $t, as "i8 u8", or "i8 u8 from i32" for these $q; NULL: no $t */
   const char *text;
 } Helper;
 /* Ended by NULL. */
-extern const Helper c_helpers_asm[], c_helpers_core[], c_helpers_math[], c_helpers_memory[],
-    c_helpers_print[], c_helpers_threads[];
+extern const Helper c_helpers_asm[], c_helpers_convert[], c_helpers_core[], c_helpers_math[],
+    c_helpers_memory[], c_helpers_print[], c_helpers_threads[];
 
 #endif

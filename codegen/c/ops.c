@@ -5,6 +5,13 @@
 
 /* ======== conversions ======== */
 
+/* A vector of another type; short integers have helpers of their own. */
+static const char *to_vector(Gen *g, const char *x, DType from, DType to) {
+  const char *named = c_text(g, "vto_%s_%s", c_compute_name(to), c_compute_name(from));
+  return c_is_helper(named) ? c_text(g, "%s(%s)", named, x)
+                            : c_text(g, "vto_%s(%s)", c_compute_name(to), x);
+}
+
 /* Rounds text, a float or a double, to a narrow float type. */
 static const char *to_narrow(Gen *g, const char *text, DType from, DType to, bool rtz,
                              const char *v) {
@@ -25,10 +32,11 @@ static const char *c_float_to_float(Gen *g, const char *x, const NestStmt *s, co
 /* From 32 and more bits, f32 loses bits that decide how bf16 is rounded. */
 static const char *c_int_to_float(Gen *g, const char *x, const NestStmt *s, const char *v) {
   DType to = s->to;
-  if (to == DT_F64) return c_text(g, *v ? "vto_f64(%s)" : "(double)%s", x);
+  if (to == DT_F64)
+    return *v ? to_vector(g, x, s->type, to) : c_text(g, "(double)%s", x);
   if (to == DT_BF16 && dtype_bits(s->type) >= 32)
     return c_text(g, "%sround_bf16(%sodd_f32_%s(%s))", v, v, dtype_name(s->type), x);
-  x = c_text(g, *v ? "vto_f32(%s)" : "(float)%s", x);
+  x = *v ? to_vector(g, x, s->type, DT_F32) : c_text(g, "(float)%s", x);
   return c_is_narrow(to) ? c_text(g, "%sround_%s(%s)", v, dtype_name(to), x) : x;
 }
 
@@ -49,11 +57,11 @@ static const char *vector_cast(Gen *g, const NestStmt *s, const char *x) {
                   c_compute_name(s->type));
   if (s->type == DT_I1)
     return s->to == DT_I32 ? c_text(g, "%s & 1", x)
-                           : c_text(g, "vto_%s(%s & 1)", c_compute_name(s->to), x);
+                           : to_vector(g, c_text(g, "%s & 1", x), DT_I32, s->to);
   if (to_float) return from_float ? c_float_to_float(g, x, s, "v") : c_int_to_float(g, x, s, "v");
   if (from_float)
     return c_text(g, "vtruncate_%s_%s(%s)", dtype_name(s->to), c_compute_name(s->type), x);
-  return c_text(g, "vto_%s(%s)", dtype_name(s->to), x);
+  return to_vector(g, x, s->type, s->to);
 }
 
 static const char *c_cast(Gen *g, const NestStmt *s, bool vector) {
@@ -326,7 +334,7 @@ static const char *pointer_op(Gen *g, const NestStmt *s, bool vector) {
   }
   const char *p = c_vector(g, &s->srcs[0], DT_PTR), *n = c_vector(g, by, t);
   if (t == DT_I1) n = c_text(g, "(%s & 1)", n);
-  n = c_text(g, "vto_u64(%s)", n);
+  n = to_vector(g, n, t == DT_I1 ? DT_I32 : t, DT_U64);
   return size == 1 ? c_text(g, "%s + %s", p, n) : c_text(g, "%s + %s * %lld", p, n, size);
 }
 

@@ -4,8 +4,9 @@
 
 #include "codegen/c/c.h"
 
-static const Helper *const lists[] = {c_helpers_core,  c_helpers_math, c_helpers_memory,
-                                      c_helpers_print, c_helpers_asm,  c_helpers_threads};
+static const Helper *const lists[] = {c_helpers_convert, c_helpers_core,  c_helpers_math,
+                                      c_helpers_memory,  c_helpers_print, c_helpers_asm,
+                                      c_helpers_threads};
 enum { LISTS = sizeof lists / sizeof *lists, MAX_NAME = 64 };
 
 /* A helper with its dtypes. */
@@ -54,10 +55,11 @@ static DType suffix(const char *name, size_t len, size_t *stem) {
   return t;
 }
 
-static bool listed(const char *types, DType t) {
+/* Is the dtype among those before `end`? */
+static bool listed(const char *types, const char *end, DType t) {
   const char *name = dtype_name(t);
   size_t n = strlen(name);
-  for (const char *p = types; (p = strstr(p, name)); p += n)
+  for (const char *p = types; (p = strstr(p, name)) && p < end; p += n)
     if ((p == types || p[-1] == ' ') && (!p[n] || p[n] == ' ')) return true;
   return false;
 }
@@ -77,7 +79,9 @@ static bool helper_matches(const Helper *h, const char *name, size_t len, Use *u
     use->t = suffix(name, stem, &outer);
     if (!use->t) return false;
   }
-  return outer + 1 == same && listed(h->types, use->t);
+  const char *end = h->types + strlen(h->types), *from = strstr(h->types, " from ");
+  if (from && !listed(from, end, use->q)) return false;
+  return outer + 1 == same && listed(h->types, from ? from : end, use->t);
 }
 
 static bool find_helper(const char *name, size_t len, Use *use) {

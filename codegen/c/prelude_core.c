@@ -89,12 +89,8 @@ const Helper c_helpers_core[] = {
      "  return ($V)(((vi32)a & m) | ((vi32)b & ~m));\n"
      "}\n"},
     {"vselect_$t", SHORT,
-     "INLINE $V vselect_$t(vi32 m, $V a, $V b) {\n"
-     "  $V r;\n"
-     "  EACH_LANE(i) r[i] = m[i] ? a[i] : b[i];\n"
-     "  return r;\n"
-     "}\n"},
-    {"vpick_$t", LONG,
+     "INLINE $V vselect_$t(vi32 m, $V a, $V b) { return vpick_$t(vto_i$b_i32(m), a, b); }\n"},
+    {"vpick_$t", OTHERS,
      "/* By a mask of as many bits. */\n"
      "INLINE $V vpick_$t(vi$b m, $V a, $V b) {\n"
      "  return ($V)(((vi$b)a & m) | ((vi$b)b & ~m));\n"
@@ -199,6 +195,16 @@ const Helper c_helpers_core[] = {
         "#endif\n"                                                                         \
         "}\n"                                                                              \
   }
+#define EXTREME_SHORT(name, op)                                  \
+  {                                                              \
+    "v" name "_$t", SHORT,                                       \
+        "INLINE $V v" name                                       \
+        "_$t($V a, $V b) {\n"                                    \
+        "  const $V m = ($V)(a " op                              \
+        " b);\n"                                                 \
+        "  return (a & m) | (b & ~m);\n"                         \
+        "}\n"                                                    \
+  }
     BY_LANE2("div", INTS),
     BY_LANE2("rem", INTS),
     BY_LANE2("mulhi", "i8 i16 i32 i64 u8 u16 u64"),
@@ -224,8 +230,14 @@ const Helper c_helpers_core[] = {
      "  return r;\n"
      "#endif\n"
      "}\n"},
-    BY_LANE2("shl", SHORT),
-    BY_LANE2("shr", SHORT),
+    {"vshl_$t", SHORT,
+     "INLINE $V vshl_$t($V a, $V b) {\n"
+     "  return vto_$t_i32(vshl_i32(vto_i32_$t(a), vto_i32_$t(b)));\n"
+     "}\n"},
+    {"vshr_$t", SHORT,
+     "INLINE $V vshr_$t($V a, $V b) {\n"
+     "  return vto_$t_i32(vshr_i32(vto_i32_$t(a), vto_i32_$t(b)));\n"
+     "}\n"},
     {"vshl_$t", WORDS,
      "INLINE $V vshl_$t($V a, $V b) {\n"
      "#if LANES * $b <= REGISTER_BITS\n"
@@ -257,8 +269,6 @@ const Helper c_helpers_core[] = {
      "  return r;\n"
      "#endif\n"
      "}\n"},
-    BY_LANE2("min", SHORT),
-    BY_LANE2("max", SHORT),
     {"dot4_$t", "i32",
      "/* c plus the products of four signed bytes */\n"
      "INLINE int32_t dot4_$t(int32_t a, int32_t b, int32_t c) {\n"
@@ -290,6 +300,8 @@ const Helper c_helpers_core[] = {
      "  return c;\n"
      "#endif\n"
      "}\n"},
+    EXTREME_SHORT("min", "<"),
+    EXTREME_SHORT("max", ">"),
     EXTREME("min", "<"),
     EXTREME("max", ">"),
     BY_LANE1("abs", SIGNED),
@@ -299,8 +311,11 @@ const Helper c_helpers_core[] = {
 
 /* ---- comparison ---- */
 #define COMPARE(name, op)                                                                        \
-  {"v" name "_$t", AS_MASKS, "INLINE vi32 v" name "_$t($V a, $V b) { return a " op " b; }\n"}, { \
-    "v" name "_$t", OTHERS,                                                                      \
+  {"v" name "_$t", AS_MASKS, "INLINE vi32 v" name "_$t($V a, $V b) { return a " op " b; }\n"},   \
+  {"v" name "_$t", SHORT, "INLINE vi32 v" name "_$t($V a, $V b) {\n"                             \
+                          "  return vto_i32_i$b((vi$b)(a " op " b));\n"                          \
+                          "}\n"}, {                                                              \
+    "v" name "_$t", LONG,                                                                      \
         "INLINE vi32 v" name                                                                     \
         "_$t($V a, $V b) {\n"                                                                    \
         "#if LANES * $b <= REGISTER_BITS\n"                                                      \
@@ -336,7 +351,7 @@ const Helper c_helpers_core[] = {
      "  const $Q top = ($Q)(UINT64_C(1) << ($b - 1)) * 2;\n"
      "  return x >= top ? ($T)-1 : x > 0 ? ($T)x : 0;\n"
      "}\n"},
-    {"vtruncate_$t_$q", "i8 i16 i32",
+    {"vtruncate_$t_$q", "i32",
      "INLINE $V vtruncate_$t_$q($W x) {\n"
      "  const $Q top = ($Q)(UINT64_C(1) << ($b - 1));\n"
      "  const $T max = ($T)((UINT64_C(1) << ($b - 1)) - 1);\n"
@@ -346,7 +361,7 @@ const Helper c_helpers_core[] = {
      "  r |= (over & max) | (under & (-max - 1));\n"
      "  return __builtin_convertvector(r, $V);\n"
      "}\n"},
-    {"vtruncate_$t_$q", "i64 u8 u16 u32 u64",
+    {"vtruncate_$t_$q", "i64 u32 u64",
      "INLINE $V vtruncate_$t_$q($W x) {\n"
      "  $V r;\n"
      "  EACH_LANE(i) r[i] = truncate_$t_$q(x[i]);\n"

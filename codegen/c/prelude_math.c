@@ -300,8 +300,16 @@ const Helper c_helpers_math[] = {
      "  const vf32 r = vselect_f32(x == x, (vf32)even, (vf32)(u | 0x400000));\n"
      "  return (vf32)((vu32)r & 0xffff0000);\n"
      "}\n"},
-    {"vencode_$t", "bf16", "INLINE vu16 vencode_$t(vf32 x) { return vto_u16((vu32)x >> 16); }\n"},
-    {"vdecode_$t", "bf16", "INLINE vf32 vdecode_$t(vu16 x) { return (vf32)(vto_u32(x) << 16); }\n"},
+    {"vencode_$t", "bf16",
+     "INLINE vu16 vencode_$t(vf32 x) { return vto_u16_u32((vu32)x >> 16); }\n"},
+    {"vdecode_$t", "bf16",
+     "INLINE vf32 vdecode_$t(vu16 x) {\n"
+     "#if WIDENED\n"
+     "  return (vf32)(vto_u32_u16(x) << 16);\n"
+     "#else\n"
+     "  return (vf32)UPPER(x);\n"
+     "#endif\n"
+     "}\n"},
     {"vround_$t", "f16",
      "/* To nearest, ties to even.  Adding 0.75 rounds to multiples of 2^-24. */\n"
      "INLINE vf32 vround_$t(vf32 x) {\n"
@@ -329,7 +337,7 @@ const Helper c_helpers_math[] = {
      "  r = vselect_u32(size < 0x38800000, tiny, r);\n"
      "  r = vselect_u32(size >= 0x7f800000, 0x7c00 | (size >> 13 & 0x3ff), r);\n"
      "  r = vselect_u32(size > 0x7f800000, r | 0x200, r);\n"
-     "  return vto_u16(r | (u >> 16 & 0x8000));\n"
+     "  return vto_u16_u32(r | (u >> 16 & 0x8000));\n"
      "#endif\n"
      "}\n"},
     {"vdecode_$t", "f16",
@@ -339,7 +347,7 @@ const Helper c_helpers_math[] = {
      "#elif LANES == 16 && defined(__AVX512F__)\n"
      "  return __builtin_ia32_vcvtph2ps512_mask((vi16)x, (vf32){0}, -1, 4);\n"
      "#else\n"
-     "  const vu32 u = vto_u32(x), size = u & 0x7fff;\n"
+     "  const vu32 u = vto_u32_u16(x), size = u & 0x7fff;\n"
      "  vu32 r = (vu32)((vf32)(size << 13) * 0x1p112f);\n"
      "  r = vselect_u32(size >= 0x7c00, size << 13 | 0x7f800000, r);\n"
      "  return (vf32)(r | (u & 0x8000) << 16);\n"
@@ -415,11 +423,20 @@ const Helper c_helpers_math[] = {
      "  EACH_LANE(i) r[i] = encode_$t(x[i]);\n"
      "  return r;\n"
      "}\n"},
-    {"vdecode_$t", "f8e5 f8e4nv f8e4b15",
+    {"vdecode_$t", "f8e5",
+     "INLINE vf32 vdecode_$t(vu8 x) { return vdecode_f16(vto_u16_u8(x) << 8); }\n"},
+    {"vdecode_$t", "f8e4nv",
      "INLINE vf32 vdecode_$t(vu8 x) {\n"
-     "  vf32 r;\n"
-     "  EACH_LANE(i) r[i] = decode_$t(x[i]);\n"
-     "  return r;\n"
+     "  const vu32 u = vto_u32_u8(x), size = u & 0x7f;\n"
+     "  vf32 r = (vf32)(size << 20) * 0x1p120f;\n"
+     "  r = vselect_f32(size == 0x7f, vsplat_f32(__builtin_nanf(\"\")), r);\n"
+     "  return (vf32)((vu32)r | (u & 0x80) << 24);\n"
+     "}\n"},
+    {"vdecode_$t", "f8e4b15",
+     "INLINE vf32 vdecode_$t(vu8 x) {\n"
+     "  const vu32 u = vto_u32_u8(x);\n"
+     "  const vf32 r = (vf32)((u & 0x7f) << 20) * 0x1p112f;\n"
+     "  return (vf32)((vu32)r | (u & 0x80) << 24);\n"
      "}\n"},
 
     /* ---- other roundings ---- */

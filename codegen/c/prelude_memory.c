@@ -58,7 +58,7 @@ const Helper c_helpers_memory[] = {
     {"vload_$t", NARROW,
      "INLINE vf32 vload_$t(const char *p) { return vdecode_$t(vload_$u(p)); }\n"},
     {"vload_$t", "i1",
-     "INLINE vi32 vload_$t(const char *p) { return vto_i32(vload_u8(p)) != 0; }\n"},
+     "INLINE vi32 vload_$t(const char *p) { return vto_i32_u8(vload_u8(p)) != 0; }\n"},
     {"vload_kept_$t", "i32 u32 f32 f64",
      "/* In a register from here on: gcc would rather load it again at each use. */\n"
      "INLINE $V vload_kept_$t(const char *p) {\n"
@@ -80,7 +80,7 @@ const Helper c_helpers_memory[] = {
     {"vstore_$t", NARROW,
      "INLINE void vstore_$t(char *p, vf32 v) { vstore_$u(p, vencode_$t(v)); }\n"},
     {"vstore_$t", "i1",
-     "INLINE void vstore_$t(char *p, vi32 v) { vstore_u8(p, vto_u8(v & 1)); }\n"},
+     "INLINE void vstore_$t(char *p, vi32 v) { vstore_u8(p, vto_u8_i32(v & 1)); }\n"},
 
     /* ---- neighbours, around the caches ---- */
     {"stream_bytes", NULL,
@@ -139,7 +139,7 @@ const Helper c_helpers_memory[] = {
      "}\n"},
     {"vstream_$t", "i1",
      "INLINE void vstream_$t(char *p, vi32 v, bool stream) {\n"
-     "  vstream_u8(p, vto_u8(v & 1), stream);\n"
+     "  vstream_u8(p, vto_u8_i32(v & 1), stream);\n"
      "}\n"},
 
     /* ---- neighbours, in the first n lanes ---- */

@@ -182,20 +182,52 @@ INLINE vf32 vatomic_load_f32(vu64 p, vi32 m, vf32 x, int order) {
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
-#ifndef NEREID_truncate_u8_f32
-#define NEREID_truncate_u8_f32
-/* Towards zero, saturating; NaN gives 0. */
-INLINE uint8_t truncate_u8_f32(float x) {
-  const float top = (float)(UINT64_C(1) << (8 - 1)) * 2;
-  return x >= top ? (uint8_t)-1 : x > 0 ? (uint8_t)x : 0;
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_vlt_f32
+#define NEREID_vlt_f32
+INLINE vi32 vlt_f32(vf32 a, vf32 b) { return a < b; }
+#endif
+#ifndef NEREID_veq_f32
+#define NEREID_veq_f32
+INLINE vi32 veq_f32(vf32 a, vf32 b) { return a == b; }
+#endif
+#ifndef NEREID_vgt_f32
+#define NEREID_vgt_f32
+INLINE vi32 vgt_f32(vf32 a, vf32 b) { return a > b; }
+#endif
+#ifndef NEREID_vto_u8_i32
+#define NEREID_vto_u8_i32
+INLINE vu8 vto_u8_i32(vi32 x) {
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  typedef char bytes VECTOR(char);
+  return (vu8)__builtin_ia32_pmovdb512_mask((vi32)x, (bytes){0}, -1);
+#elif LANES <= 8 && defined(__SSE2__) && !defined(__clang__)
+  typedef uint8_t bytes __attribute__((vector_size(4 * LANES)));
+#if LANES == 8
+  return __builtin_shufflevector((bytes)x, (bytes)x, 0, 4, 8, 12, 16, 20, 24, 28);
+#else
+  return __builtin_shufflevector((bytes)x, (bytes)x, 0, 4, 8, 12);
+#endif
+#else
+  return __builtin_convertvector(x, vu8);
+#endif
 }
 #endif
 #ifndef NEREID_vtruncate_u8_f32
 #define NEREID_vtruncate_u8_f32
+/* Towards zero, saturating; NaN gives 0. */
 INLINE vu8 vtruncate_u8_f32(vf32 x) {
-  vu8 r;
-  EACH_LANE(i) r[i] = truncate_u8_f32(x[i]);
-  return r;
+  const bool is_signed = (uint8_t)-1 < 0;
+  const float max = (float)((1 << (8 - is_signed)) - 1), min = is_signed ? -max - 1 : 0;
+  x = vselect_f32(vlt_f32(x, vsplat_f32(max)), x, vselect_f32(veq_f32(x, x), vsplat_f32(max),
+                                                         vsplat_f32(0)));
+  x = vselect_f32(vgt_f32(x, vsplat_f32(min)), x, vsplat_f32(min));
+  return vto_u8_i32(__builtin_convertvector(x, vi32));
 }
 #endif
 #ifndef NEREID_VALUE_u8

@@ -59,9 +59,59 @@ INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
-#ifndef NEREID_vto_u32
-#define NEREID_vto_u32
-#define vto_u32(v) __builtin_convertvector(v, vu32)
+#ifndef NEREID_WIDENED
+#define NEREID_WIDENED
+/* How many lanes x86 widens, and a register that begins with x. */
+typedef char REGISTER_BYTES __attribute__((vector_size(16)));
+typedef char LANE_BYTES VECTOR(char);
+typedef short REGISTER_WORDS __attribute__((vector_size(16)));
+typedef short LANE_WORDS VECTOR(short);
+#define NO_4 -1, -1, -1, -1
+#if defined(__clang__)
+#define WIDENED 0
+#elif LANES == 16 && defined(__AVX512BW__) && defined(__AVX512VL__)
+#define WIDENED 16
+#define LOW_BYTES(x) (REGISTER_BYTES)x
+#elif LANES == 8 && defined(__AVX2__)
+#define WIDENED 8
+#define LOW_BYTES(x) \
+  __builtin_shufflevector((LANE_BYTES)x, (LANE_BYTES)x, FIRST_LANES, NO_4, NO_4)
+#elif LANES == 4 && defined(__SSE4_1__)
+#define WIDENED 4
+#define LOW_BYTES(x) \
+  __builtin_shufflevector((LANE_BYTES)x, (LANE_BYTES)x, FIRST_LANES, NO_4, NO_4, NO_4)
+#define LOW_WORDS(x) \
+  __builtin_shufflevector((LANE_WORDS)x, (LANE_WORDS)x, FIRST_LANES, NO_4)
+#else
+#define WIDENED 0
+#endif
+#if LANES == 4 && WIDENED == 0 && !defined(__clang__) && defined(__ARM_NEON) && \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* Each lane after a zero, or before one. */
+#define UPPER(x) (vu32)__builtin_shufflevector((vu16){0}, x, 0, 4, 1, 5, 2, 6, 3, 7)
+#define LOWER(x) (vu32)__builtin_shufflevector(x, (vu16){0}, 0, 4, 1, 5, 2, 6, 3, 7)
+#else
+#define UPPER(x) (__builtin_convertvector(x, vu32) << 16)
+#define LOWER(x) __builtin_convertvector(x, vu32)
+#endif
+#endif
+#ifndef NEREID_vto_i32_u16
+#define NEREID_vto_i32_u16
+INLINE vi32 vto_i32_u16(vu16 x) {
+#if WIDENED == 16
+  return __builtin_ia32_pmovzxwd512_mask((vi16)x, (vi32){0}, -1);
+#elif WIDENED == 8
+  return __builtin_ia32_pmovzxwd256((vi16)x);
+#elif WIDENED == 4
+  return __builtin_ia32_pmovzxwd128(LOW_WORDS(x));
+#else
+  return (vi32)LOWER(x);
+#endif
+}
+#endif
+#ifndef NEREID_vto_u32_u16
+#define NEREID_vto_u32_u16
+#define vto_u32_u16(x) ((vu32)vto_i32_u16(x))
 #endif
 #ifndef NEREID_vselect_u32
 #define NEREID_vselect_u32
@@ -77,7 +127,7 @@ INLINE vf32 vdecode_f16(vu16 x) {
 #elif LANES == 16 && defined(__AVX512F__)
   return __builtin_ia32_vcvtph2ps512_mask((vi16)x, (vf32){0}, -1, 4);
 #else
-  const vu32 u = vto_u32(x), size = u & 0x7fff;
+  const vu32 u = vto_u32_u16(x), size = u & 0x7fff;
   vu32 r = (vu32)((vf32)(size << 13) * 0x1p112f);
   r = vselect_u32(size >= 0x7c00, size << 13 | 0x7f800000, r);
   return (vf32)(r | (u & 0x8000) << 16);
@@ -254,9 +304,22 @@ RARE void vprint_f64(const char *format, uint32_t x, uint32_t y, uint32_t z, vi3
 #define NEREID_vto_i32
 #define vto_i32(v) __builtin_convertvector(v, vi32)
 #endif
-#ifndef NEREID_vto_u16
-#define NEREID_vto_u16
-#define vto_u16(v) __builtin_convertvector(v, vu16)
+#ifndef NEREID_vto_u16_u32
+#define NEREID_vto_u16_u32
+INLINE vu16 vto_u16_u32(vu32 x) {
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return (vu16)__builtin_ia32_pmovdw512_mask((vi32)x, (vi16){0}, -1);
+#elif LANES <= 8 && defined(__SSE2__) && !defined(__clang__)
+  typedef uint16_t words __attribute__((vector_size(4 * LANES)));
+#if LANES == 8
+  return __builtin_shufflevector((words)x, (words)x, 0, 2, 4, 6, 8, 10, 12, 14);
+#else
+  return __builtin_shufflevector((words)x, (words)x, 0, 2, 4, 6);
+#endif
+#else
+  return __builtin_convertvector(x, vu16);
+#endif
+}
 #endif
 #ifndef NEREID_vencode_f16
 #define NEREID_vencode_f16
@@ -272,7 +335,7 @@ INLINE vu16 vencode_f16(vf32 x) {
   r = vselect_u32(size < 0x38800000, tiny, r);
   r = vselect_u32(size >= 0x7f800000, 0x7c00 | (size >> 13 & 0x3ff), r);
   r = vselect_u32(size > 0x7f800000, r | 0x200, r);
-  return vto_u16(r | (u >> 16 & 0x8000));
+  return vto_u16_u32(r | (u >> 16 & 0x8000));
 #endif
 }
 #endif
@@ -559,7 +622,7 @@ static void device_print_program(char *x, int32_t n,
   if (t10) { /* device_print.py:13 */
     for (int a = 0; a < 8; a++) { /* device_print.py:14 */
       const vu16 t35 = (vu16)vencode_f16(v[a]);
-      const vu32 t36 = vto_u32(t35);
+      const vu32 t36 = vto_u32_u16(t35);
       vprint_u32("pid (%u, %u, %u) idx (%2i) hex: 0x%04x\n", pid_0, pid_1, pid_2, vsplat_i32(-1), 1, (const vi32[]){vramp_i32(t28[a], 1)}, t36);
     }
   }

@@ -52,13 +52,69 @@ typedef double vf64 VECTOR(double);
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
-#ifndef NEREID_vto_u32
-#define NEREID_vto_u32
-#define vto_u32(v) __builtin_convertvector(v, vu32)
+#ifndef NEREID_WIDENED
+#define NEREID_WIDENED
+/* How many lanes x86 widens, and a register that begins with x. */
+typedef char REGISTER_BYTES __attribute__((vector_size(16)));
+typedef char LANE_BYTES VECTOR(char);
+typedef short REGISTER_WORDS __attribute__((vector_size(16)));
+typedef short LANE_WORDS VECTOR(short);
+#define NO_4 -1, -1, -1, -1
+#if defined(__clang__)
+#define WIDENED 0
+#elif LANES == 16 && defined(__AVX512BW__) && defined(__AVX512VL__)
+#define WIDENED 16
+#define LOW_BYTES(x) (REGISTER_BYTES)x
+#elif LANES == 8 && defined(__AVX2__)
+#define WIDENED 8
+#define LOW_BYTES(x) \
+  __builtin_shufflevector((LANE_BYTES)x, (LANE_BYTES)x, FIRST_LANES, NO_4, NO_4)
+#elif LANES == 4 && defined(__SSE4_1__)
+#define WIDENED 4
+#define LOW_BYTES(x) \
+  __builtin_shufflevector((LANE_BYTES)x, (LANE_BYTES)x, FIRST_LANES, NO_4, NO_4, NO_4)
+#define LOW_WORDS(x) \
+  __builtin_shufflevector((LANE_WORDS)x, (LANE_WORDS)x, FIRST_LANES, NO_4)
+#else
+#define WIDENED 0
+#endif
+#if LANES == 4 && WIDENED == 0 && !defined(__clang__) && defined(__ARM_NEON) && \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* Each lane after a zero, or before one. */
+#define UPPER(x) (vu32)__builtin_shufflevector((vu16){0}, x, 0, 4, 1, 5, 2, 6, 3, 7)
+#define LOWER(x) (vu32)__builtin_shufflevector(x, (vu16){0}, 0, 4, 1, 5, 2, 6, 3, 7)
+#else
+#define UPPER(x) (__builtin_convertvector(x, vu32) << 16)
+#define LOWER(x) __builtin_convertvector(x, vu32)
+#endif
+#endif
+#ifndef NEREID_vto_i32_u16
+#define NEREID_vto_i32_u16
+INLINE vi32 vto_i32_u16(vu16 x) {
+#if WIDENED == 16
+  return __builtin_ia32_pmovzxwd512_mask((vi16)x, (vi32){0}, -1);
+#elif WIDENED == 8
+  return __builtin_ia32_pmovzxwd256((vi16)x);
+#elif WIDENED == 4
+  return __builtin_ia32_pmovzxwd128(LOW_WORDS(x));
+#else
+  return (vi32)LOWER(x);
+#endif
+}
+#endif
+#ifndef NEREID_vto_u32_u16
+#define NEREID_vto_u32_u16
+#define vto_u32_u16(x) ((vu32)vto_i32_u16(x))
 #endif
 #ifndef NEREID_vdecode_bf16
 #define NEREID_vdecode_bf16
-INLINE vf32 vdecode_bf16(vu16 x) { return (vf32)(vto_u32(x) << 16); }
+INLINE vf32 vdecode_bf16(vu16 x) {
+#if WIDENED
+  return (vf32)(vto_u32_u16(x) << 16);
+#else
+  return (vf32)UPPER(x);
+#endif
+}
 #endif
 #ifndef NEREID_memcpy
 #define NEREID_memcpy
@@ -222,13 +278,26 @@ INLINE void vstream_u16(char *p, vu16 v, bool stream) {
   else vstore_u16(p, v);
 }
 #endif
-#ifndef NEREID_vto_u16
-#define NEREID_vto_u16
-#define vto_u16(v) __builtin_convertvector(v, vu16)
+#ifndef NEREID_vto_u16_u32
+#define NEREID_vto_u16_u32
+INLINE vu16 vto_u16_u32(vu32 x) {
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return (vu16)__builtin_ia32_pmovdw512_mask((vi32)x, (vi16){0}, -1);
+#elif LANES <= 8 && defined(__SSE2__) && !defined(__clang__)
+  typedef uint16_t words __attribute__((vector_size(4 * LANES)));
+#if LANES == 8
+  return __builtin_shufflevector((words)x, (words)x, 0, 2, 4, 6, 8, 10, 12, 14);
+#else
+  return __builtin_shufflevector((words)x, (words)x, 0, 2, 4, 6);
+#endif
+#else
+  return __builtin_convertvector(x, vu16);
+#endif
+}
 #endif
 #ifndef NEREID_vencode_bf16
 #define NEREID_vencode_bf16
-INLINE vu16 vencode_bf16(vf32 x) { return vto_u16((vu32)x >> 16); }
+INLINE vu16 vencode_bf16(vf32 x) { return vto_u16_u32((vu32)x >> 16); }
 #endif
 #ifndef NEREID_vstream_bf16
 #define NEREID_vstream_bf16

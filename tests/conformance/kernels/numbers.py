@@ -291,3 +291,34 @@ def divide_by_constant(x_ptr, quotient_ptr, rest_ptr, n, D: tl.constexpr, BLOCK:
     x = tl.load(x_ptr + i, mask=i < n, other=0)
     tl.store(quotient_ptr + i, x // D, mask=i < n)
     tl.store(rest_ptr + i, x % D, mask=i < n)
+
+
+@triton.jit
+def convert_to_all(x_ptr, i8_ptr, i16_ptr, i32_ptr, i64_ptr, u8_ptr, u16_ptr, u32_ptr, u64_ptr,
+                   f32_ptr, f64_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(i8_ptr + i, x.to(tl.int8), mask=i < n)
+    tl.store(i16_ptr + i, x.to(tl.int16), mask=i < n)
+    tl.store(i32_ptr + i, x.to(tl.int32), mask=i < n)
+    tl.store(i64_ptr + i, x.to(tl.int64), mask=i < n)
+    tl.store(u8_ptr + i, x.to(tl.uint8), mask=i < n)
+    tl.store(u16_ptr + i, x.to(tl.uint16), mask=i < n)
+    tl.store(u32_ptr + i, x.to(tl.uint32), mask=i < n)
+    tl.store(u64_ptr + i, x.to(tl.uint64), mask=i < n)
+    tl.store(f32_ptr + i, x.to(tl.float32), mask=i < n)
+    tl.store(f64_ptr + i, x.to(tl.float64), mask=i < n)
+
+
+@triton.jit
+def short_integers(x_ptr, y_ptr, less_ptr, low_ptr, high_ptr, left_ptr, right_ptr, chosen_ptr, n,
+                   BLOCK: tl.constexpr):
+    """What short integers have helpers of their own for; shifts by up to 7 bits."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x, y = tl.load(x_ptr + i, mask=i < n), tl.load(y_ptr + i, mask=i < n)
+    tl.store(less_ptr + i, (x < y).to(tl.int8), mask=i < n)
+    tl.store(low_ptr + i, tl.minimum(x, y), mask=i < n)
+    tl.store(high_ptr + i, tl.maximum(x, y), mask=i < n)
+    tl.store(left_ptr + i, x << (y & 7), mask=i < n)
+    tl.store(right_ptr + i, x >> (y & 7), mask=i < n)
+    tl.store(chosen_ptr + i, tl.where(x == y, x, tl.where(i % 3 == 0, y, x + y)), mask=i < n)

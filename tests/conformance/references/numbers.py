@@ -285,3 +285,62 @@ def divide_by_constant(rng, by, dtype="i64"):
     args = dict(x_ptr=x, quotient_ptr=new("empty", dtype, len(x)),
                 rest_ptr=new("empty", dtype, len(x)), n=len(x))
     return args, dict(D=by, BLOCK=64), "cdiv(n, BLOCK)", dict(quotient_ptr=quotient, rest_ptr=rest)
+
+
+INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
+
+
+def all_of(rng, dtype, n):
+    """Numbers of any size that each dtype of floats has, but of floats only those that all integers
+    have, and fractions of them."""
+    if dtype[0] == "f":
+        return (rng.integers(0, 127, n) + rng.choice([0, 0.25, 0.5, 0.75], n)).astype(NUMPY[dtype])
+    x = rng.integers(0, 1 << 23, n) << rng.integers(0, 41, n)
+    return (x >> rng.integers(0, 60, n)).astype(np.uint64).astype(NUMPY[dtype])
+
+
+def of_dtypes(function, dtypes):
+    for dtype in dtypes:
+        function = case(FILE, tol=0, dtype=dtype)(function)
+    return function
+
+
+def saturated(x, dtype):
+    """Towards zero, NaN to 0."""
+    if dtype[0] == "f": return x.astype(NUMPY[dtype])
+    limits = np.iinfo(NUMPY[dtype])
+    whole = [0 if v != v else v if abs(v) == np.inf else int(v) for v in x.tolist()]
+    return np.array([int(min(max(v, limits.min), limits.max)) for v in whole], NUMPY[dtype])
+
+
+def convert_to_all(rng, dtype, n=150, ends=False):
+    x = all_of(rng, dtype, n)
+    if dtype == "i64": x = x * rng.choice([-1, 1], n)
+    if ends:
+        near = [s * (2.0**b + d / 2) for b in (7, 8, 15, 16) for d in range(-2, 3) for s in (-1, 1)]
+        far = [s * v for v in (1e9, 3e9, 1e10, 1e19, 3e38, np.inf, 0.0, 0.5) for s in (-1, 1)]
+        x = np.array([np.nan, -np.nan] + near + far, NUMPY[dtype])
+        n = len(x)
+    expected = {f"{d}_ptr": saturated(x, d) if ends else x.astype(NUMPY[d])
+                for d in INTEGERS + ["f32", "f64"]}
+    args = dict(x_ptr=x, **{f"{d}_ptr": new("empty", d, n) for d in INTEGERS + ["f32", "f64"]}, n=n)
+    return args, dict(BLOCK=64), "cdiv(n, BLOCK)", expected
+
+
+def short_integers(rng, dtype, n=150):
+    t = NUMPY[dtype]
+    x, y = (rng.integers(0, 1 << 16, n).astype(t) for _ in range(2))
+    y[::5] = x[::5]
+    by = (y & 7).astype(t)
+    expected = dict(less=(x < y).astype(np.int8), low=np.minimum(x, y), high=np.maximum(x, y),
+                    left=x << by, right=x >> by,
+                    chosen=np.where(x == y, x, np.where(np.arange(n) % 3 == 0, y, x + y)))
+    args = dict(x_ptr=x, y_ptr=y, **{f"{k}_ptr": new("empty", "i8" if k == "less" else dtype, n)
+                                     for k in expected}, n=n)
+    return args, dict(BLOCK=64), "cdiv(n, BLOCK)", {f"{k}_ptr": v for k, v in expected.items()}
+
+
+for of in ("f32", "f64"):
+    case(FILE, tol=0, devices=("interp", "nest", "cpu"), dtype=of, ends=True)(convert_to_all)
+of_dtypes(convert_to_all, INTEGERS + ["f32", "f64"])
+of_dtypes(short_integers, ["i8", "i16", "u8", "u16"])
