@@ -24,7 +24,8 @@
  *   linear, step 0   the same in all lanes: a C scalar
  *   linear, step s   lane l has x + s*l: a C scalar, the value of lane 0
  *   first            of i1: true in the first x lanes: an int, the number of lanes
- *   vector           anything else: a vector of LANES elements (vf32, vi64, ...)
+ *   vector           anything else: a vector of LANES elements (vf32, vi64, ...); how its lanes
+ *                    differ may be known, as those of lane / 2 do
  *
  * i1 vectors are masks of 32-bit elements, 0 or -1, for operands of any type.  bf16, f16 and f8
  * values are kept as floats that are already rounded to their format.  Pointers are char *, in
@@ -40,13 +41,16 @@
 
 #include "codegen/codegen.h"
 
+enum { MAX_LANES = 64 }; /* of vectors whose lanes are looked at one by one */
+
 typedef enum { SPREAD_UNSEEN, SPREAD_LINEAR, SPREAD_FIRST, SPREAD_VECTOR } SpreadKind;
 
 typedef struct {
   uint8_t kind;
-  bool known;    /* linear: lane 0 is the constant `start` */
+  bool known;    /* lane 0 is the constant `start`; of a vector with `lanes` or linear ones */
   int64_t step;  /* linear */
   int64_t start;
+  const int64_t *lanes; /* vector: what each lane is more than lane 0; NULL: not known */
 } Spread;
 
 /* The origin of a pointer: parameter `param` of the kernel, where that is known. */

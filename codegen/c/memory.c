@@ -4,6 +4,8 @@
  *   step of an element     a vector access; under a count of lanes or a mask that not all lanes
  *                          satisfy, one of the first lanes, or lane by lane
  *   another step           lane by lane, from lane 0's address, where all lanes have one guard
+ *   known differences      of loads: one or two runs of neighbours, shuffled, where all lanes have
+ *                          one guard
  *   anything else          lane by lane, from a vector of addresses
  */
 #include <string.h>
@@ -172,11 +174,76 @@ static void load_vector_parts(Gen *g, const NestStmt *s, const Ref *dst, const A
          a->name, a->at, a->when, masked_off(g, s, dst));
 }
 
+/* ---- loads of runs ----
+ *
+ * Lanes whose addresses differ by constants, as those of x // 2 or of two interleaved arrays do,
+ * may be all elements of one or two runs of neighbours: a load each, and a shuffle. */
+
+typedef struct {
+  int64_t start[2];
+  int length, count; /* of each run; runs */
+  int from[MAX_LANES];
+} Runs;
+
+static bool is_accessed(const int64_t *at, int lanes, int64_t offset) {
+  for (int l = 0; l < lanes; l++)
+    if (at[l] == offset) return true;
+  return false;
+}
+
+/* The neighbours that are accessed from an offset on. */
+static int run_length(const int64_t *at, int lanes, int64_t offset, int64_t bytes) {
+  int n = 0;
+  while (is_accessed(at, lanes, offset + n * bytes)) n++;
+  return n;
+}
+
+static bool find_runs(const int64_t *at, int lanes, int64_t bytes, Runs *r) {
+  *r = (Runs){.count = 0};
+  for (int l = 0; l < lanes; l++) {
+    int k = 0;
+    for (; k < r->count; k++) {
+      int64_t by = at[l] - r->start[k];
+      if (by >= 0 && by < r->length * bytes && by % bytes == 0) break;
+    }
+    if (k == r->count) {
+      int n = run_length(at, lanes, at[l], bytes);
+      bool middle = is_accessed(at, lanes, at[l] - bytes);
+      if (middle || k == 2 || (k && n != r->length) || (n & (n - 1))) return false;
+      r->start[r->count++] = at[l];
+      r->length = n;
+    }
+    r->from[l] = k * r->length + (int)((at[l] - r->start[k]) / bytes);
+  }
+  return r->length > 1;
+}
+
+/* The load as runs; NULL: lane by lane. */
+static const char *load_runs(Gen *g, const NestStmt *s, const Access *a) {
+  Runs r;
+  const Mem *m = &s->mems[0];
+  int lanes = g->nest->lanes;
+  DType t = s->type;
+  bool plain = a->lanes && a->guard <= GUARD_SAME && t != DT_I1 && t != DT_PTR && !m->buffer;
+  if (!plain || !a->spread.lanes || !find_runs(a->spread.lanes, lanes, a->bytes, &r)) return NULL;
+  Affine bytes = m->bytes;
+  bytes.c += r.start[0];
+  Text order = text_new(g->arena);
+  for (int l = 0; l < lanes; l++) text_printf(&order, ", %d", r.from[l]);
+  bool narrow = c_is_narrow(t);
+  const char *unit = narrow ? dtype_name(dtype_int(8 * (unsigned)a->bytes, false)) : a->name;
+  const char *text = c_text(g, "vruns_%s(%d, (%s)[0] + (uint64_t)(%s), %lld%s)", unit, r.length,
+                            c_vector(g, &m->base, DT_PTR), c_affine(g, &bytes),
+                            (long long)(r.start[r.count - 1] - r.start[0]), order.data);
+  return narrow ? c_text(g, "vdecode_%s(%s)", a->name, text) : text;
+}
+
 static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   if (a->guard <= GUARD_SAME) {
-    const char *text = a->lanes ? c_text(g, "vgather_%s(%s)", a->name, a->at)
-                                : c_text(g, "vgather_step_%s(%s, %lld)", a->name, a->at,
-                                         (long long)a->spread.step);
+    const char *text = load_runs(g, s, a);
+    if (!text && a->lanes) text = c_text(g, "vgather_%s(%s)", a->name, a->at);
+    if (!text)
+      text = c_text(g, "vgather_step_%s(%s, %lld)", a->name, a->at, (long long)a->spread.step);
     if (is_zeroed_first(g, dst)) assign_zero(g, s, dst);
     c_assign(g, s, dst, s->type, text, vector);
     return;

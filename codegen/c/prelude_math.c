@@ -291,8 +291,10 @@ const Helper c_helpers_math[] = {
      "INLINE float round_$t(float x) { return vround_$t(vsplat_f32(x))[0]; }\n"},
     {"encode_$t", "bf16 f16",
      "INLINE uint16_t encode_$t(float x) { return vencode_$t(vsplat_f32(x))[0]; }\n"},
-    {"decode_$t", "bf16 f16",
+    {"decode_$t", "f16",
      "INLINE float decode_$t(uint16_t x) { return vdecode_$t(vsplat_u16(x))[0]; }\n"},
+    {"decode_$t", "bf16",
+     "INLINE float decode_$t(uint16_t x) { return from_bits_f32((uint32_t)x << 16); }\n"},
     {"vround_$t", "bf16",
      "/* To nearest, ties to even; a NaN stays one. */\n"
      "INLINE vf32 vround_$t(vf32 x) {\n"

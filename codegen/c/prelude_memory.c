@@ -260,6 +260,14 @@ const Helper c_helpers_memory[] = {
      "}\n"},
 
     /* ---- lanes that are `step` bytes apart ---- */
+    {"vruns_$t", PLAIN,
+     "/* Elements of n neighbours at p and n at p + more, in the order given. */\n"
+     "#define vruns_$t(n, p, more, ...) ({ \\\n"
+     "  typedef $T RUN __attribute__((vector_size((n) * sizeof($T)), aligned(1), may_alias)); \\\n"
+     "  const uint64_t RUN_AT = p; \\\n"
+     "  const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \\\n"
+     "  __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \\\n"
+     "})\n"},
     {"vgather_step_$t", PLAIN " i1",
      "INLINE $V vgather_step_$t(const char *p, int64_t step) {\n"
      "  $V v;\n"

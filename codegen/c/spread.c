@@ -26,7 +26,25 @@ static Spread constant_spread(int64_t v) {
 
 static bool is_scalar(Spread s) { return s.kind == SPREAD_LINEAR; }
 
-static Spread meet_spreads(Spread a, Spread b) {
+/* ---- vectors whose lanes differ by constants ---- */
+
+static bool has_lanes(Spread s) { return s.kind == SPREAD_LINEAR || s.lanes; }
+
+static int64_t lane_offset(Spread s, int lane) { return s.lanes ? s.lanes[lane] : s.step * lane; }
+
+static bool same_lanes(const int64_t *a, const int64_t *b, int lanes) {
+  return a == b || (a && b && !memcmp(a, b, (size_t)lanes * sizeof *a));
+}
+
+/* The vector of `known` or unknown lane 0 whose lanes are `more` than that. */
+static Spread patterned(const Gen *g, Spread first, const int64_t *more) {
+  int64_t *kept = ARENA_ARRAY(g->arena, int64_t, g->nest->lanes);
+  memcpy(kept, more, (size_t)g->nest->lanes * sizeof *kept);
+  return (Spread){
+      .kind = SPREAD_VECTOR, .known = first.known, .start = first.start, .lanes = kept};
+}
+
+static Spread meet_spreads(Spread a, Spread b, int lanes) {
   if (a.kind == SPREAD_UNSEEN) return b;
   if (b.kind == SPREAD_UNSEEN) return a;
   if (is_scalar(a) && is_scalar(b)) {
@@ -36,7 +54,14 @@ static Spread meet_spreads(Spread a, Spread b) {
     return a;
   }
   bool count = (a.kind == SPREAD_FIRST || c_uniform(a)) && (b.kind == SPREAD_FIRST || c_uniform(b));
-  return count ? first : vector;
+  if (count) return first;
+  bool equal = a.kind == b.kind && a.kind == SPREAD_VECTOR && same_lanes(a.lanes, b.lanes, lanes);
+  Spread r = vector;
+  if (!equal) return r;
+  r.lanes = a.lanes;
+  r.known = a.known && b.known && a.start == b.start;
+  if (r.known) r.start = a.start;
+  return r;
 }
 
 Spread c_ref_spread(const Gen *g, const Ref *r) {
@@ -61,6 +86,8 @@ static bool dtype_holds(DType t, int64_t v) {
 /* All lanes are known, and none of them wraps in t. */
 static bool known_within(const Gen *g, Spread s, DType t) {
   int64_t last;
+  for (int l = 0; s.lanes && s.known && l < g->nest->lanes; l++)
+    if (__builtin_add_overflow(s.start, s.lanes[l], &last) || !dtype_holds(t, last)) return false;
   if (!s.known || !dtype_holds(t, s.start)) return false;
   if (__builtin_mul_overflow(s.step, (int64_t)g->nest->lanes - 1, &last)) return false;
   return !__builtin_add_overflow(last, s.start, &last) && dtype_holds(t, last);
@@ -117,6 +144,66 @@ static Spread spread_of_arithmetic(const Gen *g, const NestStmt *s, const Spread
   }
 }
 
+/* The op on constants, one a lane: quotients and remainders of small numbers by powers of two. */
+static bool divide_lane(TileCode op, int64_t x, int64_t by, int64_t *out) {
+  if (x < 0 || x > INT32_MAX || by < 0) return false;
+  switch (op) {
+    case TILE_SHR: *out = by < 31 ? x >> by : 0; return by < 31;
+    case TILE_AND: *out = x & by; return true;
+    case TILE_DIV: *out = by ? x / by : 0; return by > 0;
+    case TILE_REM: *out = by ? x % by : 0; return by > 0;
+    default: return false;
+  }
+}
+
+static Spread divided_lanes(const Gen *g, const NestStmt *s, Spread x, Spread by) {
+  int64_t all[MAX_LANES], start = 0;
+  if (!known_within(g, x, s->type) || !c_uniform(by) || !by.known) return vector;
+  for (int l = 0; l < g->nest->lanes; l++) {
+    if (!divide_lane(s->op, x.start + lane_offset(x, l), by.start, &all[l])) return vector;
+    if (l == 0) start = all[0];
+    all[l] -= start;
+  }
+  return patterned(g, constant_spread(start), all);
+}
+
+/* x + sign * scale * y where one of them is a vector whose lanes are known. */
+static Spread added_lanes(const Gen *g, Spread x, Spread y, int64_t scale) {
+  int64_t all[MAX_LANES];
+  Spread first = add_spreads(x, y, scale);
+  for (int l = 0; l < g->nest->lanes; l++) {
+    int64_t a = lane_offset(x, l), b = lane_offset(y, l);
+    bool small = a < most_step && a > -most_step && b < most_step && b > -most_step;
+    if (!small || scale > INT16_MAX || scale < -INT16_MAX) return vector;
+    all[l] = a + scale * b;
+  }
+  return patterned(g, first, all);
+}
+
+/* An op whose result is a vector, of operands whose lanes are known. */
+static Spread spread_of_lanes(const Gen *g, const NestStmt *s, const Spread x[3]) {
+  if (g->nest->lanes > MAX_LANES) return vector;
+  switch (s->op) {
+    case TILE_ADD: return added_lanes(g, x[0], x[1], 1);
+    case TILE_SUB: return added_lanes(g, x[0], x[1], -1);
+    case TILE_MUL:
+      return c_uniform(x[1]) && x[1].known ? added_lanes(g, same, x[0], x[1].start) : vector;
+    case TILE_PTR_ADD: {
+      int64_t bytes = dtype_bytes(s->elem);
+      return added_lanes(g, x[0], x[1], bytes ? bytes : 1);
+    }
+    case TILE_CAST: {
+      Spread cast = spread_of_cast(g, s, x[0]);
+      return cast.kind == SPREAD_LINEAR ? patterned(g, cast, x[0].lanes) : cast;
+    }
+    case TILE_SHR:
+    case TILE_AND:
+    case TILE_DIV:
+    case TILE_REM: return divided_lanes(g, s, x[0], x[1]);
+    default: return vector;
+  }
+}
+
 /* x + l < n, for lanes l: the first n - x of them.  Unsigned ones may pass from the largest number
  * to 0 in between, as in (i - 1).to(uint32) < n, which asks for both limits of i - 1. */
 static Spread spread_of_comparison(const NestStmt *s, const Spread x[3]) {
@@ -145,9 +232,11 @@ static Spread op(const Gen *g, const NestStmt *s) {
   if (s->op >= TILE_LT && s->op <= TILE_NE) return uniform ? same : spread_of_comparison(s, x);
   if (s->type == DT_I1 && s->nsrcs == 2 && (s->op == TILE_AND || s->op == TILE_OR) && !uniform)
     return is_lane_count(x[0]) && is_lane_count(x[1]) ? first : vector;
-  if (s->op == TILE_SELECT && c_uniform(x[0])) return meet_spreads(x[1], x[2]);
-  bool plain = s->type != DT_I1 && integers && scalars;
-  Spread r = plain ? spread_of_arithmetic(g, s, x) : vector;
+  if (s->op == TILE_SELECT && c_uniform(x[0])) return meet_spreads(x[1], x[2], g->nest->lanes);
+  bool plain = s->type != DT_I1 && integers;
+  Spread r = plain && scalars ? spread_of_arithmetic(g, s, x) : vector;
+  if (plain && !uniform && r.kind == SPREAD_VECTOR && has_lanes(x[0]) && has_lanes(x[1]))
+    r = spread_of_lanes(g, s, x);
   return uniform && r.kind == SPREAD_VECTOR ? same : r;
 }
 
@@ -191,10 +280,10 @@ static bool spread_result(Gen *g, const NestStmt *s, uint32_t i) {
     if (!c_uniform(guard)) r = vector;
   }
   /* A mask of which all lanes agree is a count as well, but pointers and numbers are not. */
-  Spread met = meet_spreads(*to, r);
+  Spread met = meet_spreads(*to, r, g->nest->lanes);
   if (met.kind == SPREAD_FIRST && v->dtype != DT_I1) met = vector;
   bool changed = met.kind != to->kind || met.known != to->known || met.step != to->step ||
-                 met.start != to->start;
+                 met.start != to->start || !same_lanes(met.lanes, to->lanes, g->nest->lanes);
   *to = met;
   return changed;
 }

@@ -254,10 +254,33 @@ static void check_indices(Bind *s, const NestBlock *b) {
   }
 }
 
+/* ---- quotients of a vector's lanes ---- */
+
+/* The power of two by which an op divides, or whose remainder it is; 0: none. */
+static int64_t dividing_power(const NestStmt *st) {
+  if (st->code != NEST_OP || st->nsrcs < 2) return 0;
+  const Ref *by = &st->srcs[1];
+  int64_t c = by->kind == REF_AFFINE && !by->sub.n ? by->sub.c : 0;
+  if (c <= 0) return 0;
+  if (st->op == TILE_SHR) c = c < 31 ? INT64_C(1) << c : 0;
+  else if (st->op == TILE_AND) c++;
+  else if (st->op != TILE_DIV && st->op != TILE_REM) return 0;
+  return c & (c - 1) ? 0 : c;
+}
+
+static void find_lane_cuts(Bind *s, const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    int64_t power = dividing_power(st);
+    if (power > 1 && power < s->nest->lanes) s->lane_cuts |= power;
+    for (uint32_t r = 0; r < st->nregions; r++) find_lane_cuts(s, st->regions[r]);
+  }
+}
+
 static void bind_body(Bind *s) {
   NestBlock *old = s->nest->body;
   allocate_tables(s);
   note_depth(s, old, 0);
+  if (machine_has(s->u->machine, HAS_LOCKSTEP)) find_lane_cuts(s, old);
   s->nest->level = NEST_LEVEL_THREAD;
   s->nest->body = nest_block(s->nest, NULL);
   s->b = (NestBuilder){s->nest, s->nest->body, NULL, s->nest->span};

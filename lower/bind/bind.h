@@ -100,6 +100,7 @@ typedef struct Bind {
   uint32_t id;       /* of the nest */
   Where at;          /* of the value at hand */
   bool reads_registers; /* what was evaluated reads registers of other nests */
+  int64_t lane_cuts;  /* powers of two, added up: digits of a vector's lanes end there */
   uint32_t nsigned;   /* variables before the pass, */
   bool *not_negative; /* of which some never are, by var id */
   uint32_t var_room; /* size of the arrays below */

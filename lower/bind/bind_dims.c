@@ -95,6 +95,20 @@ static void refine_body(Bind *s, const NestStmt *nest) {
   }
 }
 
+/* Splits digits of lanes where quotients by which the kernel divides end. */
+static void cut_lanes(Bind *s) {
+  for (int64_t cut = 2; cut <= s->lane_cuts; cut *= 2) {
+    if (!(s->lane_cuts & cut)) continue;
+    for (int d = 0; d < s->ndims; d++) {
+      const Dim *x = &s->dims[d];
+      if (x->hw != HW_LANE || x->axis < 0 || cut <= x->weight) continue;
+      int64_t low = cut / x->weight;
+      if (cut % x->weight == 0 && low < x->extent && x->extent % low == 0)
+        split_dim(s, d, (int32_t)low);
+    }
+  }
+}
+
 static void name_dims(Bind *s) {
   static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
   int n = 0;
@@ -108,7 +122,10 @@ void bind_start(Bind *s, const NestStmt *st, const Layout *l) {
   s->stmt = (NestStmt *)st;
   s->id++;
   add_layout_dims(s, l);
-  if (st && st->regions[0] && st->code != NEST_REDUCE) refine_body(s, st);
+  if (st && st->regions[0] && st->code != NEST_REDUCE) {
+    refine_body(s, st);
+    cut_lanes(s);
+  }
   name_dims(s);
 }
 

@@ -332,6 +332,11 @@ static bool add_offsets(Bind *s, const Value *x, const Value *y, Value *out) {
   return true;
 }
 
+static bool is_not_negative(const Bind *s, const Ref *r) {
+  bool is_new = r->kind == REF_VAR && r->var->id >= s->nsigned;
+  return !is_new && ref_is_not_negative(s->not_negative, r);
+}
+
 /* x % y is (x - low) % y + low, and x / y is (x - low) / y, where `low` counts through what y and
  * all else in x is divisible by.  Numbers below 0 are rounded up: x is known to be none. */
 static bool split_division(Bind *s, TileCode op, const Value *x, const Value *y, DType t,
@@ -350,17 +355,55 @@ static bool split_division(Bind *s, TileCode op, const Value *x, const Value *y,
   return true;
 }
 
+/* The power of two by which an op divides; 0: another number. */
+static int64_t dividing_power(const NestStmt *st, const Value *y) {
+  int64_t c;
+  if (!y->is_form || bind_has_rest(y) || !form_is_const(&y->form, &c) || c <= 0) return 0;
+  if (st->op == TILE_SHR) c = c < 31 ? INT64_C(1) << c : 0;
+  else if (st->op == TILE_AND) c++;
+  else if (st->op != TILE_DIV && st->op != TILE_REM) return 0;
+  return c & (c - 1) ? 0 : c;
+}
+
+static int64_t most_of_digits(const Bind *s, const Group *g) {
+  int64_t most = g->c;
+  for (int d = 0; d < s->ndims; d++) most += g->coef[d] * (s->dims[d].extent - 1);
+  return most;
+}
+
+/* A number whose variables are multiples of a power of two, and whose digits are less than that and
+ * wholly above or below the divisor, as a vector's lanes are: variables and digits are divided each
+ * for themselves.  That holds for variables that wrap, too. */
+static bool divide_parts(Bind *s, const NestStmt *st, const Value *x, const Value *y, Value *out) {
+  int64_t c = dividing_power(st, y);
+  bool remainder = st->op == TILE_REM || st->op == TILE_AND;
+  bool rounded = st->op == TILE_DIV || st->op == TILE_REM;
+  if (!c || !x->is_form || bind_has_rest(x) || x->form.n < 2) return false;
+  if (rounded && !is_not_negative(s, &st->srcs[0])) return false;
+  Value variables = *x;
+  Form digits = form_const(0), divided;
+  digits.g[0] = x->form.g[0];
+  if (!form_add(&variables.form, &digits, -1)) return false;
+  int64_t unit = form_divisor(&variables.form, 0);
+  unit &= -unit;
+  if (unit % c || !form_divide(s, &digits, c, remainder, &divided)) return false;
+  if (most_of_digits(s, &digits.g[0]) >= unit) return false;
+  if (remainder) {
+    *out = (Value){.is_form = true, .form = divided, .type = st->type};
+    return true;
+  }
+  variables = bind_materialized(s, variables);
+  Value rest = combine_values(s, TILE_DIV, st->type, &variables, ref_int(c), 0);
+  *out = with_rest(divided, &rest);
+  return true;
+}
+
 /* A cast to i64 keeps the form (transparent_cast). */
 static bool widen_offset(Bind *s, const NestStmt *st, const Value *x, Value *out) {
   if (!bind_has_rest(x) || !dtype_is_signed(st->type) || dtype_bits(st->to) != 64) return false;
   Value rest = rest_of(x), wide = offset_bytes(s, &rest, DT_U8);
   *out = with_rest(x->form, &wide);
   return true;
-}
-
-static bool is_not_negative(const Bind *s, const Ref *r) {
-  bool is_new = r->kind == REF_VAR && r->var->id >= s->nsigned;
-  return !is_new && ref_is_not_negative(s->not_negative, r);
 }
 
 /* An op on offsets that stays a form with a rest. */
@@ -392,6 +435,9 @@ OUT_OF_LINE static Value op_of_values(Bind *s, const NestStmt *st, Value x[3], u
     return v;
   }
   if (offset && n == 2 && add_to_pointer(s, st, &x[0], &x[1], &v)) return v;
+  if (n == 2 && integral(st->type) && machine_has(s->u->machine, HAS_LOCKSTEP) &&
+      divide_parts(s, st, &x[0], &x[1], &v))
+    return v;
   if (address && !offset && split_offset(s, st, x, n, &v)) return v;
   for (uint32_t i = 0; i < n; i++) {
     if (!bind_has_rest(&x[i])) continue;

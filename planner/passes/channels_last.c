@@ -462,10 +462,29 @@ static bool has_image_input(Graph *g) {
   return false;
 }
 
+static bool is_inverse(const Permuted *p, const Permuted *q) {
+  if (p->rank != q->rank) return false;
+  for (uint32_t i = 0; i < p->rank; i++)
+    if (q->axes[p->axes[i]] != i) return false;
+  return true;
+}
+
+/* Are there images, of two sizes or three, that products gave, and others that they read?
+ * Convolutions with windows of one element are products. */
+static bool has_images_of_products(Graph *g) {
+  Permuted p = {.rank = 0}, q;
+  for (Node *n = g->first; n; n = n->next) {
+    if (n->kind != NODE_CALL) continue;
+    if (p.rank && permuted_of(g, n, &q) && is_inverse(&p, &q)) return true;
+    if (!p.rank && !(is_image(g, n, &p) && spatial_axes(&p) > 1)) p.rank = 0;
+  }
+  return false;
+}
+
 bool pass_channels_last(Graph *g) {
   if (!graph_functional(g, "channels_last")) return false;
   /* Else no permutation would meet another. */
-  if (!has_convolution(g) && !has_image_input(g)) return true;
+  if (!has_convolution(g) && !has_image_input(g) && !has_images_of_products(g)) return true;
   Arena *scratch = arena_child(g->arena);
   ChannelsLast l = {.g = g, .replacements = replacements_new(g, scratch), .nlists = g->nids};
   l.list = ARENA_ARRAY(scratch, Node *, g->nids);

@@ -178,13 +178,17 @@ INLINE vu16 vencode_bf16(vf32 x) { return vto_u16_u32((vu32)x >> 16); }
 #define NEREID_vstore_bf16
 INLINE void vstore_bf16(char *p, vf32 v) { vstore_u16(p, vencode_bf16(v)); }
 #endif
-#ifndef NEREID_vsplat_u16
-#define NEREID_vsplat_u16
-INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
+#ifndef NEREID_from_bits_f32
+#define NEREID_from_bits_f32
+INLINE float from_bits_f32(uint32_t u) {
+  float x;
+  memcpy(&x, &u, sizeof x);
+  return x;
+}
 #endif
 #ifndef NEREID_decode_bf16
 #define NEREID_decode_bf16
-INLINE float decode_bf16(uint16_t x) { return vdecode_bf16(vsplat_u16(x))[0]; }
+INLINE float decode_bf16(uint16_t x) { return from_bits_f32((uint32_t)x << 16); }
 #endif
 #ifndef NEREID_load_u16
 #define NEREID_load_u16

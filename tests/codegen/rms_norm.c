@@ -238,13 +238,17 @@ RARE vu16 vload_some_u16(const char *p, int n, vu16 v) {
 }
 #endif
 #endif
-#ifndef NEREID_vsplat_u16
-#define NEREID_vsplat_u16
-INLINE vu16 vsplat_u16(uint16_t x) { return (vu16){REPEAT(x)}; }
+#ifndef NEREID_from_bits_f32
+#define NEREID_from_bits_f32
+INLINE float from_bits_f32(uint32_t u) {
+  float x;
+  memcpy(&x, &u, sizeof x);
+  return x;
+}
 #endif
 #ifndef NEREID_decode_bf16
 #define NEREID_decode_bf16
-INLINE float decode_bf16(uint16_t x) { return vdecode_bf16(vsplat_u16(x))[0]; }
+INLINE float decode_bf16(uint16_t x) { return from_bits_f32((uint32_t)x << 16); }
 #endif
 #ifndef NEREID_load_bf16
 #define NEREID_load_bf16

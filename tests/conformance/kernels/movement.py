@@ -213,3 +213,19 @@ def divide_neighbors(x_ptr, y_ptr, out_ptr, steps, BLOCK: tl.constexpr):
         every = tl.load(y_ptr + at * 2 % 64)
         moved = tl.load(y_ptr + (at + 4) % 32)
         tl.store(out_ptr + at, rows * table + before * odd + every * moved)
+
+
+@triton.jit
+def lanes_in_runs(x_ptr, out_ptr, n, steps, BLOCK: tl.constexpr):
+    """Addresses with quotients and remainders by less than a vector has lanes, also of numbers that
+    may be negative or wrap."""
+    for i in range(0, steps):
+        at = (tl.program_id(0) * steps + i) * BLOCK + tl.arange(0, BLOCK)
+        some = at < n
+        sums = tl.load(x_ptr + at // 2) + tl.load(x_ptr + at // 4, mask=some, other=2)
+        sums += tl.load(x_ptr + at % 2 * 128 + at // 2) * tl.load(x_ptr + at % 4)
+        sums += tl.load(x_ptr + 3 - at % 4) + tl.load(x_ptr + at % 4 * 64 + at // 4)
+        sums += tl.load(x_ptr + (at & 1) * 3 + (at >> 1)) + tl.load(x_ptr + (at - 5) // 2 + 3)
+        sums += tl.load(x_ptr + (at.to(tl.uint8) + 200).to(tl.uint8).to(tl.int32) // 2)
+        sums += tl.load(x_ptr + (7 + at * 3) % 8) + tl.load(x_ptr + at // 8 * 8 + (at ^ 1) % 8)
+        tl.store(out_ptr + at, sums)

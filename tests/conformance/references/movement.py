@@ -222,3 +222,22 @@ def divide_neighbors(rng, block=64, steps=1, programs=3):
     args = dict(x_ptr=x, y_ptr=y, out_ptr=new("empty", "f32", n), steps=steps)
     want = sums + y[at * 2 % 64] * y[(at + 4) % 32]
     return args, dict(BLOCK=block), str(programs), dict(out_ptr=want)
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, dtype="f16", block=16)
+@case(FILE, tol=0, dtype="bf16", block=32, steps=3)
+@case(FILE, tol=0, dtype="u8", block=128)
+@case(FILE, tol=0, dtype="i8")
+@case(FILE, tol=0, dtype="i64", block=16, steps=2)
+@case(FILE, tol=0, dtype="f64", block=64)
+def lanes_in_runs(rng, dtype="f32", block=64, steps=1, programs=3):
+    n = block * steps * programs
+    data, x = typed(rng.integers(0, 4, 512), dtype)
+    x, at = np.asarray(x, np.float64), np.arange(n)
+    sums = x[at // 2] + np.where(at < n - 21, x[at // 4], 2) + x[at % 2 * 128 + at // 2] * x[at % 4]
+    sums += x[3 - at % 4] + x[at % 4 * 64 + at // 4] + x[(at & 1) * 3 + (at >> 1)]
+    sums += x[np.trunc((at - 5) / 2).astype(int) + 3] + x[(at + 200) % 256 // 2]
+    sums += x[(7 + at * 3) % 8] + x[at // 8 * 8 + (at ^ 1) % 8]
+    args = dict(x_ptr=data, out_ptr=new("empty", dtype, n), n=n - 21, steps=steps)
+    return args, dict(BLOCK=block), str(programs), dict(out_ptr=sums)
