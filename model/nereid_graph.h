@@ -103,6 +103,8 @@ typedef enum {
                            written to memory */
   NEREID_GRAPH_EXPLAIN, /* a table for people: what each kernel covers, must move and compute, how
                            long that takes at least, and why it is not one with those before it */
+  NEREID_GRAPH_STRINGS, /* JSON: which tensors of an ONNX model have numbers in place of strings,
+                           the list of its strings, the inputs that functions of strings fill */
   NEREID_GRAPH_KIND_COUNT
 } nereid_graph_kind;
 

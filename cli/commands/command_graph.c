@@ -19,6 +19,7 @@
 #include "cli/terminal/diagnostics.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
+#include "model/messages.h"
 #include "model/nereid_graph.h"
 #include "runtime/launch/model_value.h"
 #include "runtime/messages.h"
@@ -492,7 +493,8 @@ static int check_graph_options(Graphs *g) {
 /* ---- --emit ---- */
 
 static int emit_graph(Graphs *g) {
-  static const char *const names[] = {"graph", "kernels", "plan", "dot", "fused", "explain"};
+  static const char *const names[] = {"graph", "kernels", "plan",   "dot",
+                                      "fused", "explain", "strings"};
   int kind = 0;
   while (kind < NEREID_GRAPH_KIND_COUNT && strcmp(g->emit, names[kind])) kind++;
   char hint[96], *text;
@@ -653,6 +655,15 @@ static void graphs_free(Graphs *g) {
   items_free(&g->items);
 }
 
+/* The program takes and gives numbers in place of strings. */
+static void note_strings(const Graphs *g) {
+  char *text;
+  size_t size;
+  if (nereid_graph_emit(&text, &size, g->graph, NULL, NEREID_GRAPH_STRINGS)) return;
+  if (strcmp(text, "{}\n") != 0) message_print("note", N_GRAPH_STRINGS);
+  nereid_text_free(text);
+}
+
 /* Unsupported operators are reported once: here if the graph is only printed, else by compiling. */
 static int open_and_run(Graphs *g) {
   int status = graphs_load(g);
@@ -665,6 +676,7 @@ static int open_and_run(Graphs *g) {
   bool given = g->files.len || g->named.len || g->numbers.len || g->draw;
   bool runs = given || g->time || g->trace || g->out_dir || g->compare;
   bool only_explain = g->explain && !runs;
+  note_strings(g);
   g->describes = !runs;
   if (only_explain) g->emit = "explain";
   return only_explain ? emit_graph(g) : run_model(g);

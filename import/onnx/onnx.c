@@ -89,6 +89,9 @@ static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g
     Node *n = v && v->type.kind == VALUE_TENSOR ? onnx_value_node(r, v) : NULL;
     if (v && !n && !r->lacks.len) return onnx_error(r, "outputs", E_GRAPH_UNDEFINED, v->name);
     list.items[i] = n ? arg_node(n) : arg_none();
+    if (v && v->is_padded) onnx_note_lack(r, E_ONNX_LACK_PARTS, v->name);
+    if (v && (v->is_text || v->keys))
+      vec_push(r->arena, &r->found->texts.outputs, ((OnnxTextOutput){i, v->is_text, v->keys}));
   }
   Node *n = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
   n->location = r->location;

@@ -15,6 +15,7 @@
 #define NEREID_IMPORT_ONNX_ONNX_H
 
 #include "import/onnx/onnx_file.h"
+#include "import/onnx/onnx_text.h"
 #include "runtime/nereid.h"
 
 /* The number of tensors of an input that is a sequence; 1 or ONNX_ABSENT for an optional one. */
@@ -47,6 +48,7 @@ typedef struct {
 typedef struct {
   VEC(OnnxItems) items;          /* of all sequences and optional inputs: how many there are */
   VEC(OnnxOutput) outputs;       /* of onnx_read_inputs */
+  OnnxTexts texts;
   bool unknown;                  /* an operator or a dtype that no sizes and values make known */
   bool lacks;                    /* something is not supported */
 } OnnxFindings;

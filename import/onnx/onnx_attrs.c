@@ -153,6 +153,15 @@ static OnnxValue *float_list(OnnxCall *c, const float *floats, size_t n) {
   return known_value(c, k);
 }
 
+static OnnxValue *text_list(OnnxCall *c, const ProtobufCBinaryData *list, size_t n, bool single) {
+  OnnxKnown *k = single ? onnx_known_new(c, DT_I64, 0, NULL) : list_new(c, DT_I64, n);
+  for (uint32_t i = 0; i < k->n; i++)
+    k->at[i].dim = build_const(&c->b, onnx_text_number(c->r, list[i]));
+  OnnxValue *v = known_value(c, k);
+  v->is_text = true;
+  return v;
+}
+
 static OnnxValue *single(OnnxCall *c, const Onnx__Attribute *a) {
   OnnxKnown *k = onnx_known_new(c, a->type == INT ? DT_I64 : DT_F32, 0, NULL);
   if (a->type == INT) k->at[0].dim = build_const(&c->b, a->i);
@@ -171,8 +180,8 @@ OnnxValue *onnx_tensor(OnnxCall *c, const char *name) {
     case TENSOR:
       if (a->t) v = onnx_value_of_tensor(c->r, a->t, c->stand.name);
       break;
-    case STRING:
-    case STRINGS: onnx_lack_strings(c);
+    case STRING: return text_list(c, &a->s, 1, true);
+    case STRINGS: return text_list(c, a->strings, a->n_strings, false);
   }
   if (!v && a && a->t) longjmp(c->b.in.failed, 1);
   if (!v) onnx_fail(c, E_ONNX_ATTR_MISSING, name);

@@ -20,6 +20,7 @@ static OnnxValue *need_value(OnnxCall *c, uint32_t i) {
 Node *onnx_node_of(OnnxCall *c, OnnxValue *v) {
   if (v->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
   if (v->absent) onnx_lack(c, "an optional value that is absent");
+  if (v->keys) onnx_lack(c, "maps");
   Node *n = onnx_value_node(c->r, v);
   if (!n) longjmp(c->b.in.failed, 1);
   return n;
@@ -143,6 +144,7 @@ void onnx_set(OnnxCall *c, uint32_t i, Node *n) {
   v->node = n;
   v->type = n->type;
   keep_bits(c, v);
+  onnx_keep_text(c, v);
   rename_result(c, n, v->name);
 }
 
@@ -161,6 +163,7 @@ void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k) {
   if (!onnx_wants(c, i)) return;
   onnx_value_set_known(c->r, c->out[i], k);
   keep_bits(c, c->out[i]);
+  onnx_keep_text(c, c->out[i]);
 }
 
 Node *onnx_constant(OnnxCall *c, const OnnxKnown *k) {

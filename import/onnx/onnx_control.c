@@ -77,31 +77,11 @@ static OnnxValue *value_of_int(OnnxCall *c, int64_t value, DType t) {
 /* Tensors of one shape along a new axis. */
 static Node *stacked(OnnxCall *c, OnnxValue **items, size_t n, uint32_t axis, bool reverse) {
   Arg list = arg_list(c->b.in.g, (uint32_t)n);
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
     list.items[i] = arg_node(onnx_node_of(c, items[reverse ? n - 1 - i : i]));
+    if (items[i]->is_text) onnx_lack_strings(c);
+  }
   return build(&c->b, OP_aten_stack_default, ARGS(list, build_int(&c->b, axis)));
-}
-
-/* ---- loops that data ends ---- */
-
-typedef struct {
-  Node **carried, **next;
-  uint32_t n;
-} DataLoop;
-
-static DataLoop data_loop_new(OnnxCall *c, uint32_t n) {
-  Arena *a = c->r->scratch;
-  return (DataLoop){ARENA_ARRAY(a, Node *, n), ARENA_ARRAY(a, Node *, n), n};
-}
-
-static Arg new_number(OnnxCall *c) { return build_int(&c->b, (int64_t)c->b.in.g->nids); }
-
-static Node *build_carried(OnnxCall *c, Node *initial) {
-  return build(&c->b, OP_nereid_carried_default, ARGS(arg_node(initial), new_number(c)));
-}
-
-static Node *build_test(OnnxCall *c, Node *condition) {
-  return build(&c->b, OP_nereid_loop_test_default, ARGS(arg_node(condition), new_number(c)));
 }
 
 static Node *build_flag_tensor(OnnxCall *c, bool value) {
@@ -110,21 +90,6 @@ static Node *build_flag_tensor(OnnxCall *c, bool value) {
 
 static Node *build_scalar(OnnxCall *c, Node *x) {
   return rank_of(x) ? build_view(&c->b, x, 0, NULL) : x;
-}
-
-/* From here on l->carried has results. */
-static void end_data_loop(OnnxCall *c, Node *test, DataLoop *l) {
-  Arg carried = arg_list(c->b.in.g, l->n), next = arg_list(c->b.in.g, l->n);
-  for (uint32_t i = 0; i < l->n; i++) {
-    if (!value_type_eq(&l->carried[i]->type, &l->next[i]->type))
-      onnx_lack(c, "values whose type is another after a turn, in a loop that data ends");
-    carried.items[i] = arg_node(l->carried[i]);
-    next.items[i] = arg_node(l->next[i]);
-  }
-  Node *end = build(&c->b, OP_nereid_loop_end_default, ARGS(arg_node(test), carried, next));
-  for (uint32_t i = 0; i < l->n; i++)
-    l->carried[i] =
-        build(&c->b, OP_nereid_loop_result_default, ARGS(arg_node(l->carried[i]), arg_node(end)));
 }
 
 /* ---- If ---- */
@@ -148,10 +113,10 @@ static bool needs_guard(const Onnx__Graph *g) {
 
 static void nodes_of(OnnxCall *c, OnnxValue *const *x, Node **out, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    if (x[i]->type.kind != VALUE_TENSOR || x[i]->bits)
+    if (x[i]->type.kind != VALUE_TENSOR || x[i]->bits || x[i]->is_text)
       onnx_lack(c,
-                "a condition that is known only when the model runs, of sequences, or of integers "
-                "of a few bits");
+                "a condition that is known only when the model runs, of sequences, strings, or "
+                "integers of a few bits");
     out[i] = onnx_node_of(c, x[i]);
   }
 }
@@ -165,21 +130,21 @@ static Node *build_zeros(OnnxCall *c, const ValueType *t) {
  * of the branch are read before it is known of what types the values are that go in front of
  * them. */
 static void read_guarded(OnnxCall *c, Node *flag, const Onnx__Graph *g, Node **values) {
-  DataLoop l = data_loop_new(c, c->nout + 1);
+  OnnxLoop l = onnx_loop_new(c, c->nout + 1);
   OnnxValue **results = values_new(c, c->nout);
   Node *before = c->b.before, *begin = build_flag_tensor(c, false);
   onnx_read_body(c, g, NULL, 0, results, c->nout);
   nodes_of(c, results, l.next + 1, c->nout);
   l.next[0] = begin;
   c->b.before = begin;
-  l.carried[0] = build_carried(c, flag);
+  l.carried[0] = onnx_carried(c, flag);
   for (uint32_t i = 0; i < c->nout; i++) {
     Node *initial = values[i] ? values[i] : build_zeros(c, &l.next[i + 1]->type);
-    l.carried[i + 1] = build_carried(c, initial);
+    l.carried[i + 1] = onnx_carried(c, initial);
   }
-  Node *test = build_test(c, l.carried[0]);
+  Node *test = onnx_loop_test(c, l.carried[0]);
   c->b.before = before;
-  end_data_loop(c, test, &l);
+  onnx_loop_end(c, test, &l);
   memcpy(values, l.carried + 1, c->nout * sizeof *values);
 }
 
@@ -194,7 +159,9 @@ static void read_guarded_branches(OnnxCall *c, const Onnx__Graph *yes, const Onn
 
 static bool same_types(OnnxValue *const *x, OnnxValue *const *y, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (!value_type_eq(&x[i]->type, &y[i]->type) || x[i]->bits != y[i]->bits) return false;
+    if (!value_type_eq(&x[i]->type, &y[i]->type) || x[i]->bits != y[i]->bits ||
+        x[i]->is_text != y[i]->is_text)
+      return false;
   return true;
 }
 
@@ -213,6 +180,7 @@ static void read_branches(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph
     Arg a = arg_node(onnx_node_of(c, x[i])), b = arg_node(onnx_node_of(c, y[i]));
     onnx_set(c, i, build_where(&c->b, condition, a, b));
     onnx_set_bits(c, i, x[i]->bits);
+    if (x[i]->is_text) onnx_set_text(c, i);
   }
 }
 
@@ -272,7 +240,7 @@ static Node *build_loop_test(OnnxCall *c, Node *turn, Node *condition) {
     Node *more = build_with(&c->b, OP_aten_lt_Tensor, turn, arg_node(most));
     condition = build_with(&c->b, OP_aten_logical_and_default, condition, arg_node(more));
   }
-  return build_test(c, condition);
+  return onnx_loop_test(c, condition);
 }
 
 /* Turns that were written out in vain: their checks go at once, and other nodes once the model is
@@ -290,7 +258,7 @@ static void abandon(Graph *g, Node *after) {
 /* Data decides how many turns there are. */
 static void read_data_loop(OnnxCall *c, const LoopCall *l) {
   enum { TURN, CONDITION, FIRST };
-  DataLoop d = data_loop_new(c, l->carried + FIRST);
+  OnnxLoop d = onnx_loop_new(c, l->carried + FIRST);
   OnnxValue **in = values_new(c, l->carried + FIRST);
   OnnxValue **out = values_new(c, 1 + l->carried + l->nscanned);
   for (uint32_t i = 0; i < l->nscanned; i++)
@@ -300,7 +268,7 @@ static void read_data_loop(OnnxCall *c, const LoopCall *l) {
   d.carried[TURN] = build_full(&c->b, 0, NULL, build_int(&c->b, 0), DT_I64);
   d.carried[CONDITION] =
       onnx_has(c, 1) ? build_scalar(c, onnx_in(c, 1)) : build_flag_tensor(c, true);
-  for (uint32_t i = 0; i < d.n; i++) d.carried[i] = build_carried(c, d.carried[i]);
+  for (uint32_t i = 0; i < d.n; i++) d.carried[i] = onnx_carried(c, d.carried[i]);
   Node *test = build_loop_test(c, d.carried[TURN], d.carried[CONDITION]);
   for (uint32_t i = 0; i < d.n; i++) in[i] = onnx_value_of_node(c, d.carried[i]);
   in[CONDITION] = value_of_int(c, 1, DT_I1);
@@ -308,7 +276,7 @@ static void read_data_loop(OnnxCall *c, const LoopCall *l) {
   nodes_of(c, out, d.next + CONDITION, 1 + l->carried);
   d.next[CONDITION] = build_scalar(c, d.next[CONDITION]);
   d.next[TURN] = build_with(&c->b, OP_aten_add_Tensor, d.carried[TURN], build_int(&c->b, 1));
-  end_data_loop(c, test, &d);
+  onnx_loop_end(c, test, &d);
   for (uint32_t i = 0; i < l->carried; i++)
     onnx_set_alias(c, i, onnx_value_of_node(c, d.carried[FIRST + i]));
 }

@@ -253,6 +253,7 @@ static bool fold_cast_to(OnnxCall *c, DType to) {
 
 bool onnx_fold_cast(OnnxCall *c) {
   uint8_t bits;
+  if (onnx_has(c, 0) && c->in[0]->is_text) return false;
   DType to = onnx_narrow_attr(c, "to", DT_NONE, &bits);
   return !bits && fold_cast_to(c, to);
 }

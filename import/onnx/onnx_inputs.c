@@ -95,7 +95,8 @@ static bool input_type(Onnx *r, const Onnx__Type *type, const char *input, bool 
   }
   if (t->shape && !stated_shape(r, t->shape, input, is_item, &shape)) return false;
   fix_sizes(r, v, &shape);
-  DType dtype = onnx_narrow_dtype(t->elem_type, &v->bits);
+  v->is_text = t->elem_type == ONNX_STRING;
+  DType dtype = v->is_text ? DT_I64 : onnx_narrow_dtype(t->elem_type, &v->bits);
   ValueType tensor = value_tensor(r->graph, dtype, shape.rank, shape.shape);
   if (!value_is_countable(r->graph, &tensor))
     return onnx_error(r, where, E_GRAPH_HUGE, "the number of elements");
@@ -129,6 +130,7 @@ static OnnxValue *new_input(Inputs *in, const Onnx__Type *type, const char *name
   n->input.target = n->name;
   if (strcmp(name, n->name) != 0) n->input.tensor = v->name;
   n->type = v->type;
+  if (v->is_text) vec_push(r->arena, &r->found->texts.inputs, n->name);
   return r->last_input = n, v;
 }
 
@@ -257,6 +259,7 @@ OnnxOutput onnx_declared_output(Onnx *r, const Onnx__ValueInfo *info) {
   uint8_t bits;
   OnnxOutput o = {.name = onnx_identifier(r, onnx_text(info->name), "output"), .rank = -1};
   o.dtype = t ? onnx_narrow_dtype(t->elem_type, &bits) : DT_NONE;
+  if (t && t->elem_type == ONNX_STRING) o.dtype = DT_I64;
   Text text = text_new(r->arena);
   text_puts(&text, value_dtype_name(&(ValueType){.kind = VALUE_TENSOR, .dtype = o.dtype}));
   if (o.dtype && t->shape) o.rank = (int)t->shape->n_dim;

@@ -12,6 +12,7 @@ static const OnnxOp ops[] = {
   {.id = ONNX_##text, .name = #text, .since = opset, .translate = onnx_op_##rule, __VA_ARGS__},
 #define ATEN(op) .aten = OP_##op,
 #define FOLD(rule) .fold = onnx_fold_##rule,
+#define TEXT(use) .text = TEXT_##use,
 #define DOMAIN(name) .domain = #name,
 #include "import/onnx/onnx_table.def"
 };
@@ -206,6 +207,7 @@ static bool translate(OnnxCall *c) {
     if (!c->told) diag_note(r->diags, r->location, N_ONNX_NODE, onnx_where(r, c->proto));
     return false;
   }
+  onnx_check_texts(c);
   if (!c->op->fold || !c->op->fold(c)) c->op->translate(c);
   onnx_check_asked(c);
   return true;

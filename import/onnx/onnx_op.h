@@ -24,6 +24,7 @@
 #define NEREID_IMPORT_ONNX_ONNX_OP_H
 
 #include "graph/builders/node_builder.h"
+#include "import/onnx/onnx_text.h"
 #include "import/onnx/onnx_value.h"
 
 struct Onnx__Node;
@@ -38,6 +39,9 @@ typedef enum {
 #include "import/onnx/onnx_table.def"
 } OnnxOpId;
 
+/* What an operator makes of strings. */
+typedef enum { TEXT_REFUSED, TEXT_KEPT, TEXT_READ } OnnxTextUse;
+
 typedef struct OnnxOp OnnxOp;
 struct OnnxOp {
   OnnxOpId id;
@@ -47,6 +51,7 @@ struct OnnxOp {
   bool (*fold)(OnnxCall *c); /* NULL: it is never evaluated */
   int since;                 /* the opset that has it first */
   OpId aten;                 /* of rules that several operators share; else unused */
+  OnnxTextUse text;
 };
 
 /* A node of the model: what a rule works on. */
@@ -77,6 +82,23 @@ struct OnnxCall {
 _Noreturn void onnx_fail(OnnxCall *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void onnx_lack(OnnxCall *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void onnx_lack_strings(OnnxCall *c);
+
+/* ---- strings: import/onnx/onnx_text.h ---- */
+
+enum { ONNX_STRING = 8 }; /* among ONNX's dtypes */
+
+/* The number of a string of the call's own. */
+int64_t onnx_call_text(OnnxCall *c, const char *s);
+/* A list of strings as numbers, NULL if it is not there. */
+const int64_t *onnx_texts(OnnxCall *c, const char *name, uint32_t *n);
+/* Labels that result 0 takes: numbers of strings, where there are strings, or integers. */
+const int64_t *onnx_labels(OnnxCall *c, const char *ints, const char *strings, uint32_t *n);
+void onnx_set_text(OnnxCall *c, uint32_t i);
+/* Result 0 is a function of the strings of input 0, of that dtype, i64 being strings; `parts`:
+ * along a further axis. */
+void onnx_set_table(OnnxCall *c, const char *function, const char *arguments, DType t, bool parts);
+void onnx_check_texts(OnnxCall *c);
+void onnx_keep_text(OnnxCall *c, OnnxValue *v);
 
 /* ---- inputs ---- */
 
@@ -139,6 +161,22 @@ Node *onnx_from_begin(OnnxCall *c, Node *index, Dim size);
 
 /* x cast to t; to 8-bit floats as the attribute `saturate` says. */
 Node *onnx_cast(OnnxCall *c, Node *x, DType t);
+
+/* ---- loops that data ends: onnx_data_loop.c ---- */
+
+/* What a turn takes, and what it gives for the next one. */
+typedef struct {
+  Node **carried, **next;
+  uint32_t n;
+} OnnxLoop;
+
+OnnxLoop onnx_loop_new(OnnxCall *c, uint32_t n);
+/* A value of each turn, at first this one; all are made before the loop's test. */
+Node *onnx_carried(OnnxCall *c, Node *initial);
+/* The turns go on as long as that is true. */
+Node *onnx_loop_test(OnnxCall *c, Node *condition);
+/* From here on l->carried has results. */
+void onnx_loop_end(OnnxCall *c, Node *test, OnnxLoop *l);
 
 /* ---- results ---- */
 

@@ -56,6 +56,9 @@ struct Onnx {
   uint32_t demands;    /* that are open */
   VEC(OnnxLack) lacks; /* what is not supported */
   bool has_strings;    /* among it */
+  NameMap texts;       /* numbers of strings */
+  bool lists_texts;    /* those of the file have theirs */
+  Dim strings;         /* how many a run has; NULL: no table asks */
 };
 
 /* protobuf-c has NULL for strings that are not there. */
@@ -117,6 +120,14 @@ const nereid_tensor *onnx_given_tensor(const Onnx *r, const OnnxValue *v);
 const OnnxKnown *onnx_value_known(Onnx *r, OnnxValue *v, bool demand);
 /* The user's input that the value depends on, for messages; NULL if there is none. */
 const Node *onnx_value_source(const OnnxValue *v);
+
+/* ---- onnx_text.c ---- */
+
+
+
+int64_t onnx_text_number(Onnx *r, ProtobufCBinaryData s);
+/* The numbers of a tensor's strings, of n elements. */
+bool onnx_text_bytes(Onnx *r, const Onnx__Tensor *t, uint64_t n, WeightBytes *out);
 
 /* ---- onnx_nodes.c ---- */
 

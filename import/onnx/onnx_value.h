@@ -39,6 +39,10 @@ struct OnnxValue {
   Node *input;                       /* the user's input that it is */
   uint32_t number;                   /* which of the maker's results, or of the user's inputs */
   uint8_t bits;                      /* of each element, where it has fewer than its dtype: 4, 2 */
+  bool is_text;                      /* elements are numbers of strings (import/onnx/onnx_text.h) */
+  bool is_padded;                    /* text whose last axis may be longer than ONNX's, by pads */
+  Name table;                        /* its strings are rows of that table */
+  const struct OnnxKeys *keys;       /* the result of ZipMap: maps of such keys */
   bool absent;                       /* an optional value, or an argument that a call leaves out */
   bool evaluated;                    /* whether `known` can be found was tried, in vain */
   OnnxValue **items;                 /* VALUE_LIST: a sequence */

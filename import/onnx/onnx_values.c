@@ -53,8 +53,7 @@ static const char *dtype_name_of(Onnx *r, int64_t number) {
 }
 
 const char *onnx_lacking_dtype(Onnx *r, int64_t number) {
-  enum { STRING = 8 };
-  r->has_strings |= number == STRING;
+  r->has_strings |= number == ONNX_STRING;
   return arena_printf(r->arena, E_ONNX_LACK_DTYPE, dtype_name_of(r, number));
 }
 
@@ -81,6 +80,7 @@ static bool onnx_tensor_type(Onnx *r, const Onnx__Tensor *t, const char *where, 
   }
   uint8_t bits;
   DType dtype = onnx_narrow_dtype(t->data_type, &bits);
+  if (t->data_type == ONNX_STRING) dtype = DT_I64;
   if (dtype) *type = value_tensor(r->graph, dtype, (uint32_t)t->n_dims, shape);
   else
     onnx_note_unknown(r, onnx_lacking_dtype(r, t->data_type), where);
@@ -176,7 +176,9 @@ static bool onnx_tensor_bytes(Onnx *r, const Onnx__Tensor *t, const char *where,
   uint64_t n = shape_numel(type), need = n * dtype_bytes(type->dtype);
   if (bits) need = (n * bits + 7) / 8;
   bool external = t->data_location == EXTERNAL;
-  bool ok = external ? external_bytes(r, t, where, need, out) : raw_bytes(r, t, type, out);
+  bool ok = t->data_type == ONNX_STRING ? onnx_text_bytes(r, t, n, out)
+            : external                  ? external_bytes(r, t, where, need, out)
+                                        : raw_bytes(r, t, type, out);
   if (!ok) return false;
   if (out->size != need) return onnx_error(r, where, E_ONNX_BYTES, (size_t)need, out->size);
   if (bits) unpack_elements(r, n, bits, dtype_is_signed(type->dtype), out);
@@ -245,6 +247,7 @@ OnnxValue *onnx_value_new(Onnx *r, Name name) {
 OnnxValue *onnx_value_of_tensor(Onnx *r, const Onnx__Tensor *t, Name name) {
   OnnxValue *v = onnx_value_new(r, name);
   v->tensor = t;
+  v->is_text = t->data_type == ONNX_STRING;
   onnx_narrow_dtype(t->data_type, &v->bits);
   return onnx_tensor_type(r, t, name, &v->type) ? v : NULL;
 }

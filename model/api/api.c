@@ -39,6 +39,8 @@ int nereid_graph_open(nereid_graph **out, const nereid_graph_source *source,
     return code;
   }
   error_tell_kept(on_message, context, g->model->lacks);
+  if (onnx_has_texts(&g->model->found.texts))
+    error_tell_note(on_message, context, N_GRAPH_STRINGS);
   *out = g;
   return 0;
 }
@@ -68,6 +70,7 @@ static int plan_for(Model *m, const nereid_graph_options *o) {
 }
 
 static int emit_model(Model *m, const nereid_graph_options *o, nereid_graph_kind kind, Text *out) {
+  if (kind == NEREID_GRAPH_STRINGS) return model_print(m, kind, out);
   int code = api_check_whole(m);
   if (code) return code;
   bool planned = kind != NEREID_GRAPH_TEXT && !(kind == NEREID_GRAPH_DOT && o->run_passes);
@@ -93,10 +96,12 @@ int nereid_graph_emit(char **text, size_t *size, nereid_graph *g, const nereid_g
   Model *m;
   Text out;
   if (!o) o = &defaults;
-  int code = api_take_model(&m, g, o);
+  bool stays = kind == NEREID_GRAPH_STRINGS && g->model;
+  int code = stays ? 0 : api_take_model(&m, g, o);
+  if (stays) m = g->model;
   if (!code) code = emit_model(m, o, kind, &out);
   if (!code) code = owned_copy(text, size, out.data, out.len);
-  model_free(m);
+  if (!stays) model_free(m);
   return code;
 }
 

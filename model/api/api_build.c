@@ -86,6 +86,8 @@ static int build_project(nereid_graph *g, const nereid_graph_options *o,
                       .ptx_only = b->ptx_only,
                       .count = {.fn = o->on_compile, .context = o->on_compile_context}};
   Project *project = NULL;
+  if (!code && onnx_has_texts(&m->found.texts))
+    error_tell_note(b->on_message, b->context, N_GRAPH_STRINGS);
   if (!code) code = project_new(&project, m->plan, m->weights, &p);
   if (!code && options.compile.tune) code = choose_tiles(m->plan, first, measure, o, b);
   if (!code) code = project_write(project);

@@ -242,6 +242,8 @@ static bool has_sized_plans(Model *m, const nereid_graph_source *s) {
   given.fixes_sizes = true;
   const Graph *g = onnx_read(m->arena, names, d, f, given, weights_new(m->arena), &found);
   onnx_close(f);
+  m->found.texts = found.texts;
+  if (found.texts.tables.len) return false; /* which the inputs alone don't have */
   return !found.unknown && (!found.lacks || has_numbers(m)) && complete_outputs(m, g);
 }
 
@@ -710,13 +712,15 @@ static int print_model_body(void *arg) {
   if (t->kind == NEREID_GRAPH_TEXT) graph_print(t->out, t->m->graph);
   else if (t->kind == NEREID_GRAPH_DOT) graph_print_dot(t->out, t->m->graph, t->m->plan);
   else if (t->kind == NEREID_GRAPH_PLAN) plan_print(t->out, t->m->plan);
+  else if (t->kind == NEREID_GRAPH_STRINGS) onnx_print_texts(t->out, &t->m->found.texts);
   else if (t->kind == NEREID_GRAPH_FUSED) text_puts(t->out, t->m->plan->fused);
   else text_puts(t->out, t->m->plan->source);
   return 0;
 }
 
 int model_print(Model *m, nereid_graph_kind kind, Text *out) {
-  bool needs_graph = kind != NEREID_GRAPH_KERNELS && kind != NEREID_GRAPH_PLAN;
+  bool needs_graph = kind != NEREID_GRAPH_KERNELS && kind != NEREID_GRAPH_PLAN &&
+                     kind != NEREID_GRAPH_STRINGS;
   if (needs_graph && !m->graph) return error_set(NEREID_E_USAGE, E_GRAPH_PLAN_ONLY);
   Task t = {.m = m, .kind = kind, .out = out};
   return error_guard(m->arena, print_model_body, &t);

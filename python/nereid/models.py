@@ -22,8 +22,9 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 from nereid import _nereid
 from nereid.runtime import driver
 from nereid.runtime.arguments import CPU, CUDA, dtype_of
+from nereid.strings import Strings
 
-_KINDS = ("graph", "kernels", "plan", "dot", "fused", "explain")
+_KINDS = ("graph", "kernels", "plan", "dot", "fused", "explain", "strings")
 _EXECUTABLE = b"nereid executable"
 # NumPy's names of dtypes by DLPack's code and bits; the others are bytes there.
 _NUMPY = {
@@ -74,8 +75,10 @@ def _shape_of(text: str) -> tuple[int | str, ...] | None:
     return tuple(int(s) if s.lstrip("-").isdigit() else s for s in sizes)
 
 
-def _value(item: tuple) -> Value:
+def _value(item: tuple, is_text: bool = False) -> Value:
     name, kind, dtype, is_number, _ = item
+    if is_text:
+        kind, dtype = (kind or "").replace("i64", "str", 1), "str"
     return Value(name or "", dtype or "", None if is_number else _shape_of(kind or ""),
                  kind or "", is_number)
 
@@ -219,7 +222,7 @@ class Model:
     """
 
     def __init__(self, graph, *, device=None, mode=None, dtype=None, ranges=None,
-                 check_indices=True, libraries=None, bound=(), executable=None):
+                 check_indices=True, libraries=None, bound=(), executable=None, strings=None):
         limits = [(str(name), int(lo), int(hi)) for name, (lo, hi) in dict(ranges or {}).items()]
         self._graph = graph
         self._options = {"mode": mode, "dtype": dtype, "ranges": limits,
@@ -229,6 +232,7 @@ class Model:
         self._executables: dict[str, _Compiled] = {}
         self._lock = threading.Lock()
         self._static: set[str] = set()
+        self._strings: Strings | None = strings
         if executable is not None:
             self._executables[self._whole_name(device)] = _compiled(executable)
         elif device is not None:
@@ -244,7 +248,10 @@ class Model:
     @property
     def inputs(self) -> list[Value]:
         """The inputs that run() takes, in their order."""
-        return [_value(v) for v in self._any().inputs[len(self._bound):]]
+        strings = self._strings
+        return [_value(v, strings is not None and v[0] in strings.inputs)
+                for v in self._any().inputs[len(self._bound):]
+                if strings is None or v[0] not in strings.hidden]
 
     @property
     def outputs(self) -> list[Value | None]:
@@ -252,7 +259,8 @@ class Model:
         compiled = self._any()
         places: list[Value | None] = [None] * compiled.places
         for item in compiled.outputs:
-            places[item[4]] = _value(item)
+            place = self._strings and self._strings.outputs.get(item[4])
+            places[item[4]] = _value(item, bool(place and place["strings"]))
         return places
 
     def _emit(self, kind: str, device: str | None) -> str:
@@ -281,7 +289,7 @@ class Model:
         least.  With inputs the model runs some times, and the table has measured times."""
         if not inputs and not named:
             return self.text("explain", device)
-        values = self._values(inputs, named)
+        values, _ = self._numbers(self._values(inputs, named))
         name = device or self._place(values)
         executable = self._on(name).executable
         with self._lock:
@@ -338,7 +346,8 @@ class Model:
 
     def _by_name(self, given: int, named: Mapping[str, Any]) -> list:
         names = [item[0] or "" for item in self._any().inputs[len(self._bound):]]
-        left = names[given:]
+        hidden = self._strings.hidden if self._strings else ()
+        left = [name for name in names[given:] if name not in hidden]
         named = _with_items(named, names)
         wrong = [name for name in named if name not in left]
         if wrong:
@@ -347,7 +356,14 @@ class Model:
         missing = [name for name in left if name and name not in named]
         if missing:
             raise TypeError(f"input {missing[0]!r} is missing")
-        return [named[name] if name else 0 for name in left]
+        return [named.get(name, 0) for name in names[given:]]
+
+    def _numbers(self, values: list) -> tuple[list, Any]:
+        """The values with numbers for strings; what makes strings of results."""
+        if self._strings is None:
+            return values, None
+        names = [item[0] or "" for item in self._any().inputs]
+        return self._strings.given(names, values)
 
     @staticmethod
     def _whole_name(device: str) -> str:
@@ -371,7 +387,7 @@ class Model:
         or a dict by name.  `stream` is a CUDA stream (an integer, or PyTorch's); the default is
         PyTorch's current one, in which the run is when this returns.
         """
-        values = self._values(inputs, named)
+        values, texts = self._numbers(self._values(inputs, named))
         name = self._whole_name(device or self._place(values))
         compiled = self._on(name)
         torch_is_used = any(_is_torch(v) for v in values)
@@ -402,7 +418,7 @@ class Model:
         for i, (item, (made, sizes)) in enumerate(zip(compiled.outputs, results)):
             tensor = given[i] if given and given[i] is not None else made
             places[item[4]] = tensor if sizes is None else _shrink(tensor, sizes)
-        return places
+        return places if texts is None else self._strings.taken(places, texts)
 
     @staticmethod
     def _given(compiled: _Compiled, out) -> list | None:
@@ -435,6 +451,8 @@ class Model:
         if self._bound:
             raise TypeError("the model's parameters are tensors of this process: export it first "
                             "(torch.export.export)")
+        if self._strings is not None:
+            raise TypeError("a model of strings is kept as its file")
         name = device or self._device or ("cuda" if driver.has_gpu() else "cpu")
         executable = self._on(name).executable
         with self._lock:
@@ -632,7 +650,8 @@ def load(model, *, weights: str | os.PathLike | None = None, device: str | None 
             raise TypeError("items= is fixed in an executable: load the model itself")
         return _load_executable(data, weights, options)
     graph, notes, keep = _open(path, data, weights, inputs, items)
-    made = Model(graph, bound=bound, **options)
+    strings = Strings.read(graph.emit({}, _KINDS.index("strings")))
+    made = Model(graph, bound=bound, strings=strings, **options)
     made._keep = keep  # the graph reads their elements again when it is compiled
     made.notes = notes
     return made

@@ -15,6 +15,7 @@ void onnx_op_constant(OnnxCall *c) {
     c->out[0]->type = v->type;
     c->out[0]->tensor = v->tensor;
     c->out[0]->known = v->known;
+    c->out[0]->is_text = v->is_text;
     return;
   }
   if (onnx_has_attr(c, "sparse_value")) onnx_lack(c, "sparse tensors");

@@ -254,6 +254,11 @@ static void set_cast(OnnxCall *c, DType t, uint8_t bits) {
 void onnx_op_cast(OnnxCall *c) {
   if (!onnx_has_attr(c, "to")) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
   uint8_t bits;
+  if (onnx_has(c, 0) && c->in[0]->is_text) {
+    if (onnx_int(c, "to", 0) != ONNX_STRING) onnx_lack(c, "strings as numbers");
+    onnx_set_alias(c, 0, c->in[0]);
+    return;
+  }
   DType t = onnx_narrow_attr(c, "to", DT_NONE, &bits);
   set_cast(c, t, bits);
 }

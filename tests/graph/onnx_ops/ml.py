@@ -59,6 +59,25 @@ def few_votes(prefix, every, **more):
                   for n in ("treeids", "nodeids", "ids", "weights")} | more
 
 
+KERNELS = dict(LINEAR=[0.0, 0.0, 0.0], POLY=[0.5, 1.0, 3.0], RBF=[0.3, 0.0, 0.0],
+               SIGMOID=[0.2, 0.1, 0.0])
+
+
+def vectors(kernel, of, probabilities=False, seed=7, **more):
+    """Attributes of a machine of two or three classes, with so many vectors of each."""
+    n, pairs = sum(of), len(of) * (len(of) - 1) // 2
+    out = dict(kernel_type=kernel, kernel_params=KERNELS[kernel], vectors_per_class=of,
+               support_vectors=normal(seed, 4 * n).tolist(), rho=normal(seed + 1, pairs).tolist(),
+               coefficients=normal(seed + 2, (len(of) - 1) * n).tolist())
+    if probabilities:
+        out |= dict(prob_a=(-1 - np.abs(normal(seed + 3, pairs))).tolist(),
+                    prob_b=normal(seed + 4, pairs).tolist())
+    return out | dict(classlabels_ints=[4, -2, 11][:len(of)]) | more
+
+
+SVC, SVR = ML + "SVMClassifier", ML + "SVMRegressor"
+SUPPORT = dict(n_supports=5, support_vectors=normal(20, 20).tolist(),
+               coefficients=normal(21, 5).tolist(), rho=[0.2])
 BASES = [{}, dict(base_values=[0.5, -1.0, 0.25])]
 
 CALLS = [
@@ -87,6 +106,17 @@ CALLS = [
       for column in (0, 1) for weights in (None, POSITIVE) for how in ("NONE", "LOGISTIC")],
     (CLASSIFIER, 17, [X], binary(0, post_transform="LOGISTIC", base_values=[0.3]), 2),
     (CLASSIFIER, 17, [X], binary(0, POSITIVE, base_values=[-0.2]), 2),
+    *[(SVC, 17, [X], vectors(kernel, of, probabilities), 2) for kernel in KERNELS
+      for of in ([3, 2], [2, 4, 1]) for probabilities in (False, True)],
+    *[(SVC, 17, [X], vectors("RBF", of, seed=40, post_transform=how), 2)
+      for of in ([3, 2], [2, 4, 1]) for how in ("LOGISTIC", "SOFTMAX")],
+    (SVC, 17, [X], dict(classlabels_ints=[4, -2, 11], coefficients=normal(30, 12).tolist(),
+                        kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], rho=[0.3]), 2),
+    *[(SVR, 17, [X], SUPPORT | dict(kernel_type=kernel, kernel_params=params), 1)
+      for kernel, params in KERNELS.items()],
+    (SVR, 17, [X], SUPPORT | dict(kernel_type="RBF", kernel_params=KERNELS["RBF"], one_class=1), 1),
+    (SVR, 17, [X], dict(coefficients=normal(31, 4).tolist(), rho=[-0.5], kernel_type="LINEAR",
+                        kernel_params=[0.0, 0.0, 0.0]), 1),
     (ML + "LinearRegressor", 17, [X], dict(coefficients=[0.5, -1.0, 2.0, 0.25], intercepts=[0.1]),
      1),
     *[(ML + "LinearRegressor", 17, [X],

@@ -358,8 +358,7 @@ void onnx_op_tree_regressor(OnnxCall *c) {
 
 static Node *label_of(OnnxCall *c, Node *number, uint32_t classes) {
   uint32_t n;
-  const int64_t *labels = onnx_ints(c, "classlabels_int64s", &n);
-  if (onnx_has_attr(c, "classlabels_strings")) onnx_lack_strings(c);
+  const int64_t *labels = onnx_labels(c, "classlabels_int64s", "classlabels_strings", &n);
   if (!labels || n != classes) onnx_fail(c, E_ONNX_ATTR_COUNT, "classlabels_int64s", n, classes);
   return looked_up(&c->b, onnx_table(c, DT_I64, 1, (int64_t[]){n}, labels), number);
 }
@@ -396,8 +395,7 @@ void onnx_op_tree_classifier(OnnxCall *c) {
   uint32_t classes;
   Name how = onnx_string(c, "post_transform", "NONE");
   bool logistic = !strcmp(how, "LOGISTIC"), softmax = !strcmp(how, "SOFTMAX");
-  if (onnx_has_attr(c, "classlabels_strings")) onnx_lack_strings(c);
-  onnx_ints(c, "classlabels_int64s", &classes);
+  onnx_labels(c, "classlabels_int64s", "classlabels_strings", &classes);
   if (classes < 2) onnx_lack(c, "%u classes", classes);
   if (!logistic && !softmax && strcmp(how, "NONE") != 0) onnx_lack(c, "post_transform %s", how);
   Trees t = read_trees(c);

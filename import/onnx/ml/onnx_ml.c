@@ -53,8 +53,7 @@ void onnx_op_linear_regressor(OnnxCall *c) {
 void onnx_op_linear_classifier(OnnxCall *c) {
   Build *b = &c->b;
   uint32_t classes, rows;
-  if (onnx_has_attr(c, "classlabels_strings")) onnx_lack_strings(c);
-  const int64_t *labels = onnx_ints(c, "classlabels_ints", &classes);
+  const int64_t *labels = onnx_labels(c, "classlabels_ints", "classlabels_strings", &classes);
   onnx_floats(c, "intercepts", &rows);
   onnx_ignore(c, "multi_class"); /* how the model was trained */
   if (!labels || classes < 2 || rows != classes)
@@ -154,30 +153,56 @@ void onnx_op_feature_vectorizer(OnnxCall *c) {
 void onnx_op_category_one_hot(OnnxCall *c) {
   Build *b = &c->b;
   uint32_t n;
-  if (onnx_has_attr(c, "cats_strings")) onnx_lack_strings(c);
-  const int64_t *list = onnx_ints(c, "cats_int64s", &n);
+  const int64_t *list = onnx_texts(c, "cats_strings", &n);
+  bool is_text = list && n;
+  if (!is_text) list = onnx_ints(c, "cats_int64s", &n);
+  onnx_ignore(c, is_text ? "cats_int64s" : "cats_strings");
+  if (is_text != c->in[0]->is_text) onnx_lack(c, "categories of another type");
   if (!list || !n) onnx_fail(c, E_ONNX_ATTR_MISSING, "cats_int64s");
-  if (!onnx_flag(c, "zeros", true)) onnx_lack(c, "zeros 0");
+  bool zeros = onnx_flag(c, "zeros", true);
   Node *table = onnx_table(c, DT_I64, 1, (int64_t[]){n}, list);
   Node *x = build_to(b, onnx_in(c, 0), DT_I64);
   x = build_unsqueeze(b, x, rank_of(x));
-  onnx_set(c, 0, build_to(b, build_op2(b, OP_aten_eq_Tensor, x, table), DT_F32));
+  Node *is = build_op2(b, OP_aten_eq_Tensor, x, table);
+  if (!zeros) {
+    Node *any = build_with(b, OP_aten_any_dim, is, build_int(b, -1));
+    Node *none = build_op1(b, OP_aten_logical_not_default, any);
+    build_check_data(b, none, M_ONNX_CATEGORY, c->b.in.n->name);
+  }
+  onnx_set(c, 0, build_to(b, is, DT_F32));
 }
 
 /* ---- LabelEncoder ---- */
 
 /* A list of one of the dtypes, or a tensor; NULL if there is none of that kind. */
-static Node *number_list(OnnxCall *c, const char *ints, const char *floats, const char *tensor,
-                         uint32_t *n) {
+static Node *value_list(OnnxCall *c, const char *kind, uint32_t *n, bool *is_text) {
+  Arena *a = c->b.in.g->arena;
+  const char *tensor = arena_printf(a, "%s_tensor", kind);
   if (onnx_has_attr(c, tensor)) {
-    Node *x = build_flat(&c->b, onnx_node_of(c, onnx_tensor(c, tensor)));
+    OnnxValue *v = onnx_tensor(c, tensor);
+    Node *x = build_flat(&c->b, onnx_node_of(c, v));
     *n = (uint32_t)x->type.shape[0]->value;
+    *is_text = v->is_text;
     return x;
   }
-  const int64_t *whole = onnx_ints(c, ints, n);
+  const int64_t *whole = onnx_texts(c, arena_printf(a, "%s_strings", kind), n);
+  *is_text = whole != NULL;
+  if (!whole) whole = onnx_ints(c, arena_printf(a, "%s_int64s", kind), n);
   if (whole) return onnx_table(c, DT_I64, 1, (int64_t[]){*n}, whole);
-  const float *real = onnx_floats(c, floats, n);
+  const float *real = onnx_floats(c, arena_printf(a, "%s_floats", kind), n);
   return real ? onnx_table(c, DT_F32, 1, (int64_t[]){*n}, real) : NULL;
+}
+
+/* What elements become that equal no key. */
+static Arg label_default(OnnxCall *c, bool whole, bool is_text) {
+  const char *name = is_text ? "default_string" : whole ? "default_int64" : "default_float";
+  onnx_ignore(c, "default_string");
+  onnx_ignore(c, "default_int64");
+  onnx_ignore(c, "default_float");
+  if (onnx_has_attr(c, "default_tensor"))
+    return arg_node(build_view(&c->b, onnx_node_of(c, onnx_tensor(c, "default_tensor")), 0, NULL));
+  if (is_text) return build_int(&c->b, onnx_call_text(c, onnx_string(c, name, "_Unused")));
+  return whole ? build_int(&c->b, onnx_int(c, name, -1)) : arg_float(onnx_float(c, name, -0.0));
 }
 
 /* The value of the first key that an element equals, else the default. */
@@ -185,15 +210,13 @@ void onnx_op_label_encoder(OnnxCall *c) {
   Build *b = &c->b;
   uint32_t n, m;
   Node *x = onnx_in(c, 0);
-  Node *keys = number_list(c, "keys_int64s", "keys_floats", "keys_tensor", &n);
-  Node *values = number_list(c, "values_int64s", "values_floats", "values_tensor", &m);
-  if (!keys || !values) onnx_lack_strings(c);
+  bool from_text, to_text;
+  Node *keys = value_list(c, "keys", &n, &from_text);
+  Node *values = value_list(c, "values", &m, &to_text);
+  if (!keys || !values) onnx_fail(c, E_ONNX_ATTR_MISSING, keys ? "values_tensor" : "keys_tensor");
   if (n != m || !n) onnx_fail(c, E_ONNX_ATTR_COUNT, "values_int64s", m, n);
-  bool whole = !dtype_is_float(values->type.dtype);
-  Arg otherwise = whole ? build_int(b, onnx_int(c, "default_int64", -1))
-                        : arg_float(onnx_float(c, "default_float", -0.0));
-  onnx_ignore(c, whole ? "default_float" : "default_int64");
-  onnx_ignore(c, "default_string");
+  if (from_text != c->in[0]->is_text) onnx_lack(c, "keys of another type");
+  Arg otherwise = label_default(c, !dtype_is_float(values->type.dtype), to_text);
   Node *wide = build_unsqueeze(b, x, rank_of(x));
   Node *is = build_op2(b, OP_aten_eq_Tensor, wide, keys);
   if (c->opset >= 4 && dtype_is_float(keys->type.dtype)) { /* NaN is a key like others */
@@ -208,9 +231,6 @@ void onnx_op_label_encoder(OnnxCall *c) {
   list.items[0] = arg_node(first);
   Node *value = build_with(b, OP_aten_index_Tensor, values, list);
   any = build_with(b, OP_aten_ne_Scalar, any, build_int(b, 0));
-  Node *other = onnx_has_attr(c, "default_tensor")
-                    ? build_view(b, onnx_node_of(c, onnx_tensor(c, "default_tensor")), 0, NULL)
-                    : NULL;
-  if (other) otherwise = arg_node(other);
   onnx_set(c, 0, build_to(b, build_where(b, any, arg_node(value), otherwise), values->type.dtype));
+  if (to_text) onnx_set_text(c, 0);
 }

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""ONNX models of strings from Python: labels, categories, maps of ZipMap, tokens and n-grams,
+against what Python makes of them; what is refused, and what the program says of such a model."""
+import os, pathlib, subprocess, sys, tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests/support")]
+import nereid
+import numpy as np
+from onnx_text import f32, field, graph, i64, ints, model, node, tensor, type_of
+from tally import check, report
+
+TEXT = 8
+ML = ["ai.onnx.ml:3"]
+GIVES_C = graph([node("Identity", "c", "r")], {}, "r")
+GIVES_W = graph([node("Identity", "w", "r")], {}, "r")
+
+
+def strings(name, *values):
+    return tensor(name, TEXT, [len(values)], more=b"".join(field(6, v) for v in values))
+
+
+def loaded(nodes, inputs, outputs, initializers=(), imports=(), opset=17, **options):
+    made = model(nodes, inputs, outputs, initializers=list(initializers), opset=opset,
+                 imports=list(imports))
+    return nereid.load(made, device=options.pop("device", "interp"), **options)
+
+
+def same(what, got, want):
+    got = [g.tolist() if hasattr(g, "tolist") else g for g in got]
+    check(got == want, f"{what}: {got}, not {want}")
+
+
+def refused(what, words, make):
+    try:
+        make()
+        check(False, f"{what} is not refused")
+    except (nereid.errors.NereidError, TypeError) as error:
+        check(all(w in str(error) for w in words), f"{what}: {error}")
+
+
+def array(*values):
+    return np.array(values, dtype=object)
+
+
+# ---- moving and comparing ----
+
+
+def check_moved():
+    x = {"x": type_of(TEXT, ["n", 2]), "i": i64("k")}
+    m = loaded([node("Gather", "x i", "a", axis=0), node("Transpose", "a", "b", perm=[1, 0]),
+                node("Equal", "x word", "c"), node("Where", "c other x", "d"),
+                node("Shape", "x", "e")], x, "b c d e",
+               [strings("word", "red"), strings("other", "blau")])
+    value = array(["red", "grün"], ["a new one", "red"], ["", "red"])
+    got = m.run({"x": value, "i": np.array([2, 0])})
+    want = np.where(value == "red", "blau", value)
+    same("strings that are moved", got, [value[[2, 0]].T.tolist(), (value == "red").tolist(),
+                                         want.tolist(), [3, 2]])
+    check(got[0].dtype == object and isinstance(got[0][0, 0], str), "strings are str")
+    check(m.inputs[0].type == "str[n, 2]" and m.outputs[0].dtype == "str", f"{m.inputs}")
+    same("bytes and fixed widths", m.run(np.array([["red", "a"]]), np.array([0])),
+         [[["red"], ["a"]], [[True, False]], [["blau", "a"]], [1, 2]])
+    refused("numbers for strings", ["'x' takes strings", "float64"],
+            lambda: m.run({"x": np.ones((1, 2)), "i": np.array([0])}))
+    refused("None among strings", ["'x' takes strings", "NoneType"],
+            lambda: m.run({"x": array([None, "a"]), "i": np.array([0])}))
+    refused("bytes of the executable", ["kept as its file"], m.bytes)
+
+
+def check_folded():
+    m = loaded([node("Constant", "", "c", value_strings=["a", "b", "a"]),
+                node("Unsqueeze", "c axes", "u"), node("Constant", "", "s", value_string="b"),
+                node("Equal", "c s", "e"), node("If", "flag", "y", then_branch=GIVES_C,
+                                                else_branch=GIVES_W)],
+               {"flag": type_of(9, [])}, "u s e y", [ints("axes", 0), strings("w", "x", "y", "z")])
+    for flag, want in ((True, ["a", "b", "a"]), (False, ["x", "y", "z"])):
+        same("strings that are known", m.run(np.array(flag)),
+             [[["a", "b", "a"]], "b", [False, True, False], want])
+
+
+# ---- ai.onnx.ml ----
+
+
+def check_labels():
+    coefficients = [1.0, 0.0, 0.0, 1.0, -1.0, -1.0]
+    m = loaded([node("LinearClassifier", "x", "label p", domain="ai.onnx.ml",
+                     classlabels_strings=["cat", "dog", "elk"], coefficients=coefficients,
+                     intercepts=[0.0, 0.0, 0.5]),
+                node("ZipMap", "p", "maps", domain="ai.onnx.ml",
+                     classlabels_strings=["cat", "dog", "elk"]),
+                node("ZipMap", "p", "numbers", domain="ai.onnx.ml",
+                     classlabels_int64s=[7, 1, 9]),
+                node("LabelEncoder", "label", "code", domain="ai.onnx.ml",
+                     keys_strings=["elk", "cat"], values_int64s=[5, 6], default_int64=-3),
+                node("LabelEncoder", "code", "back", domain="ai.onnx.ml", keys_int64s=[5],
+                     values_strings=["an elk"], default_string="none")],
+               {"x": f32("n", 2)}, "label maps numbers code back", imports=ML)
+    x = np.array([[2, 1], [1, 3], [-1, -1]], "f4")
+    p = (x @ np.array(coefficients, "f4").reshape(3, 2).T + np.array([0, 0, 0.5], "f4")).tolist()
+    same("labels", m.run(x), [["cat", "dog", "elk"],
+                              [dict(zip(["cat", "dog", "elk"], row)) for row in p],
+                              [dict(zip([7, 1, 9], row)) for row in p], [6, -3, 5],
+                              ["none", "none", "an elk"]])
+
+
+def check_categories():
+    def one_hot(zeros):
+        return loaded([node("OneHotEncoder", "x", "y", domain="ai.onnx.ml", zeros=zeros,
+                            cats_strings=["b", "a"])], {"x": type_of(TEXT, ["n"])}, "y",
+                      imports=ML, device="cpu")
+    same("categories", one_hot(1).run(array("a", "c", "b")), [[[0, 1], [0, 0], [1, 0]]])
+    same("categories that must be there", one_hot(0).run(array("a", "b")), [[[0, 1], [1, 0]]])
+    refused("no category", ["an element is none of OneHotEncoder's categories"],
+            lambda: one_hot(0).run(array("a", "c")))
+
+
+# ---- functions of strings ----
+
+
+def normalized(opset=17, **attributes):
+    return node("StringNormalizer", "x", "n", **attributes)
+
+
+def tokens(source, result, **attributes):
+    return node("Tokenizer", source, result, domain="com.microsoft",
+                **{"mark": 0, "pad_value": "#", "mincharnum": 1, **attributes})
+
+
+def grams(source, result, pool, starts, indexes, **attributes):
+    return node("TfIdfVectorizer", source, result, pool_strings=pool, ngram_counts=starts,
+                ngram_indexes=indexes, **{"mode": "TF", "min_gram_length": 1, "max_gram_length": 2,
+                                          "max_skip_count": 0, **attributes})
+
+
+def check_case():
+    for action, change in (("LOWER", str.lower), ("UPPER", str.upper), ("NONE", str)):
+        m = loaded([normalized(case_change_action=action)], {"x": type_of(TEXT, ["n"])}, "n")
+        words = ["Grün", "ABC def", "", "x"]
+        same(action, m.run(array(*words)), [[change(w) for w in words]])
+        same(action + " of nothing", m.run(np.empty(0, object)), [[]])
+
+
+def check_tokens():
+    inputs, ms = {"x": type_of(TEXT, ["n"])}, ["com.microsoft:1"]
+    words = loaded([tokens("x", "y", tokenexp="[a-z]+", mincharnum=2)], inputs, "y", imports=ms)
+    same("words", words.run(array("ab c de", "fgh")), [[["ab", "de"], ["fgh", "#"]]])
+    same("no words", words.run(array("a", "?")), [[[], []]])
+    split = loaded([tokens("x", "y", separators=[" ", "[.]"], mark=1)], inputs, "y", imports=ms)
+    same("between separators", split.run(array("a b.c", "d")),
+         [[["\2", "a", "b", "c", "\3"], ["\2", "d", "\3", "#", "#"]]])
+    letters = loaded([tokens("x", "y", separators=[""])], inputs, "y", imports=ms)
+    same("characters", letters.run(array("añ", "b")), [[["a", "ñ"], ["b", "#"]]])
+    match = loaded([node("RegexFullMatch", "x", "y", pattern="(a|b)+c?")], inputs, "y", opset=20)
+    same("matches", match.run(array("abc", "c", "ba", "abd")), [[True, False, True, False]])
+
+
+def check_ngrams():
+    pool, starts = ["dog", "the", "the", "dog", "fox", "the"], [0, 2]
+    attributes = dict(tokenexp="[a-z]+")
+    m = loaded([node("Reshape", "x shape", "flat"), node(
+        "StringNormalizer", "flat", "low", case_change_action="LOWER"),
+        tokens("low", "t", **attributes), grams("t", "y", pool, starts, [3, 0, 1, 2])],
+        {"x": type_of(TEXT, ["n", 1])}, "y", [ints("shape", -1)], imports=["com.microsoft:1"])
+    got = m.run(array(["The dog and the fox"], ["FOX THE DOG the the"], [""]))
+    same("n-grams", got, [[[2, 1, 0, 1], [3, 1, 1, 1], [0, 0, 0, 0]]])
+    for mode, want in (("IDF", [[20, 3, 0, 5]]), ("TFIDF", [[40, 3, 0, 5]])):
+        m = loaded([grams("x", "y", pool, starts, [3, 0, 1, 2], mode=mode,
+                          weights=[5.0, 20.0, 3.0, 9.0])], {"x": type_of(TEXT, ["n", "k"])}, "y")
+        same(mode, m.run(array(["the", "dog", "and", "the"])), [want])
+    m = loaded([grams("x", "y", pool, starts, [3, 0, 1, 2], max_skip_count=2)],
+               {"x": type_of(TEXT, ["k"])}, "y")
+    same("n-grams with others between", m.run(array("fox", "a", "b", "the", "dog")),
+         [[1, 1, 1, 1]])
+    same("a short row", m.run(array("the")), [[1, 0, 0, 0]])
+
+
+def check_refused():
+    inputs, ms = {"x": type_of(TEXT, ["n"]), "k": f32("n")}, ["com.microsoft:1", *ML]
+    for what, words, nodes, opset in (
+            ("an operator of numbers", ["Relu", "strings"], [node("Relu", "x", "y")], 17),
+            ("stop words", ["stopwords"],
+             [node("StringNormalizer", "x", "y", stopwords=["a"])], 17),
+            ("strings as numbers", ["Cast", "strings as numbers"], [node("Cast", "x", "y", to=1)],
+             17),
+            ("numbers as strings", ["Cast", "string"], [node("Cast", "k", "y", to=TEXT)], 17),
+            ("choices", ["expression a|ab"], [tokens("x", "y", tokenexp="a|ab")], 17),
+            ("lazy repeats", ["expression"], [tokens("x", "y", tokenexp="a+?")], 17),
+            ("what RE2 alone has", ["expression"], [tokens("x", "y", tokenexp="\\pL+")], 17),
+            ("categories of numbers", ["another type"],
+             [node("OneHotEncoder", "x", "y", domain="ai.onnx.ml", cats_int64s=[1])], 17),
+            ("maps that are used", ["maps"],
+             [node("ZipMap", "p", "q", domain="ai.onnx.ml", classlabels_int64s=[1]),
+              node("Identity", "q", "y")], 17),
+            ("parts of some strings", ["parts of strings"],
+             [node("Slice", "x one two", "s"), tokens("s", "y", tokenexp="[a-z]+")], 17),
+            ("a byte of 0", ["bytes of 0"],
+             [node("Constant", "", "y", value_string="a\0b")], 17)):
+        refused(what, words, lambda: loaded(
+            nodes, {**inputs, "p": f32("n", 1)}, "y", [ints("one", 1), ints("two", 2)], imports=ms,
+            opset=opset))
+
+
+def check_program():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "m.onnx").write_bytes(model(
+            [node("Gather", "names i", "y")], {"i": i64("n")}, "y", opset=17,
+            initializers=[strings("names", "cat", 'a "dog"')]))
+        np.save(folder / "i.npy", np.array([1, 0, 1]))
+        def run(*options):
+            return subprocess.run([NEREID, "graph", "m.onnx", *options], cwd=folder, text=True,
+                                  capture_output=True)
+        done = run("i.npy", "--device", "interp", "--out-dir", ".")
+        check("--emit strings" in done.stderr and not done.returncode, done.stderr)
+        same("numbers of strings", [np.load(folder / "output_0.npy")], [[1, 0, 1]])
+        check('"strings": ["cat", "a \\"dog\\""]' in run("--emit", "strings").stdout, "the list")
+
+
+def main():
+    for run in (check_moved, check_folded, check_labels, check_categories, check_case,
+                check_tokens, check_ngrams, check_refused, check_program):
+        run()
+    return report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
