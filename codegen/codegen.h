@@ -13,8 +13,9 @@ typedef struct {
   size_t len;
   const char *entry; /* the kernel's symbol */
   int64_t shared_bytes;
-  int threads;       /* of a program: warps * lanes on a GPU, 1 on a CPU */
+  int threads;       /* of a thread block: warps * lanes on a GPU, 1 on a CPU */
   int instructions;  /* PTX: printed instructions, for the budget */
+  int cluster;       /* PTX: thread blocks of a program; else 0 */
 } Code;
 
 /* PTX for a nest at level thread.  False after errors (in `d`). */

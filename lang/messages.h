@@ -58,6 +58,7 @@
 #define E_TILE_COMBINE "`%s` needs either attribute `combine` or one combine block"
 #define E_TILE_COMBINE_OP \
   "`%s` is not allowed in a combine block, which computes on scalars without memory accesses"
+#define E_TILE_CLUSTER "`%s` is for the body of a kernel whose programs are clusters"
 #define E_TILE_ATTR_MISSING "`%s` needs attribute `%s`"
 #define E_TILE_ATTR_RANGE "attribute `%s` of `%s` has %lld; expected %lld to %lld"
 #define E_TILE_ATTR_LENGTH "attribute `%s` of `%s` has %u entries; expected %u"

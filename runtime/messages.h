@@ -243,7 +243,7 @@
   "and device interp names the element"
 #define E_RUN_OUTSIDE \
   "kernel %s accesses %lld bytes of argument `%s`, which has %lld: device interp names the element"
-#define E_RUN_GRID_LIMIT "the grid's %c extent %u exceeds the limit of %s, %d"
+#define E_RUN_GRID_LIMIT "the grid's %c extent %llu exceeds the limit of %s, %d"
 #define E_RUN_THREADS "kernel %s needs %d threads a program, %s has at most %d: use fewer warps"
 
 #define E_RUN_TIMER_END "nereid_timer_end: there was no nereid_timer_begin"

@@ -85,7 +85,8 @@ static void put_access(Ptx *p, const NestStmt *s, const char *name) {
     ptx_puts(p, global ? ".volatile.global" : ".volatile.shared");
     return;
   }
-  ptx_puts(p, global ? ".global" : ".shared");
+  bool everywhere = nest_int(s, NA_everywhere, 0);
+  ptx_puts(p, global ? ".global" : everywhere ? ".shared::cluster" : ".shared");
   if (!global) return;
   if (*cache && strstr(load ? load_caches : store_caches, cache)) {
     ptx_puts(p, cache);
@@ -139,8 +140,8 @@ static void emit_load(Ptx *p, const NestStmt *s, Address a, const char *type, co
   ptx_end(p);
 }
 
-static void emit_store(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *x,
-                       int n) {
+static void emit_store_at(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *x,
+                          int n) {
   ptx_begin(p);
   put_access(p, s, "st");
   put_shape(p, n, type);
@@ -148,6 +149,22 @@ static void emit_store(Ptx *p, const NestStmt *s, Address a, const char *type, c
   ptx_puts(p, ", ");
   ptx_put_vector(p, x, n);
   ptx_end(p);
+}
+
+/* The same place of each thread block's shared memory has an address of its own. */
+static void emit_store(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *x,
+                       int n) {
+  if (!nest_int(s, NA_everywhere, 0)) {
+    emit_store_at(p, s, a, type, x, n);
+    return;
+  }
+  Operand here = ptx_temp(p, RC_B32), there = ptx_temp(p, RC_B32);
+  if (!a.base.kind) a.base = ptx_smem(p);
+  ptx_emit(p, "add.s32 $d, $a, $b", here, a.base, ptx_int(a.bytes), here);
+  for (int rank = 0; rank < p->nest->cluster; rank++) {
+    ptx_emit(p, "mapa.shared::cluster.u32 $d, $a, $b", there, here, ptx_int(rank), here);
+    emit_store_at(p, s, (Address){.base = there}, type, x, n);
+  }
 }
 
 /* ---- loads and stores ---- */

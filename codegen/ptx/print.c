@@ -85,6 +85,8 @@ static void put_entry(Ptx *p, const char *entry, Text *out) {
     text_printf(out, "\t.param .align 64 .b8 %s[128]%s\n", ptx_map_param(p, n->maps[i]),
                 i + 1 == n->nmaps ? "" : ",");
   text_printf(out, ")\n.reqntid %d, 1, 1\n", n->warps * n->lanes);
+  if (n->cluster > 1)
+    text_printf(out, ".explicitcluster\n.reqnctapercluster %d, 1, 1\n", n->cluster);
   put_registers(p, out);
   text_puts(out, "{\n");
   ptx_declare(p, out);
@@ -175,6 +177,7 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   put_entry(p, entry, &text);
   text_putn(&text, p->out, p->len);
   text_puts(&text, "}\n");
-  *out = (Code){text.data, text.len, entry, n->shared_bytes, n->warps * n->lanes, p->instructions};
+  *out = (Code){text.data, text.len, entry, n->shared_bytes, n->warps * n->lanes, p->instructions,
+                n->cluster};
   return true;
 }

@@ -342,6 +342,9 @@ void ptx_inline_asm(Ptx *p, const NestStmt *s);
 /* ---- sync.c ---- */
 void ptx_pid(Ptx *p, const NestStmt *s);
 void ptx_nprog(Ptx *p, const NestStmt *s);
+void ptx_cluster_rank(Ptx *p, const NestStmt *s);
+void ptx_cluster_arrive(Ptx *p, const NestStmt *s);
+void ptx_cluster_wait(Ptx *p, const NestStmt *s);
 void ptx_special(Ptx *p, const NestStmt *s);
 void ptx_grid_dependency(Ptx *p, const NestStmt *s);
 void ptx_lane(Ptx *p, const NestStmt *s);

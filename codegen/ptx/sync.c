@@ -15,13 +15,22 @@ static void grid(Ptx *p, const NestStmt *s, const char *const texts[3]) {
 void ptx_pid(Ptx *p, const NestStmt *s) {
   static const char *const texts[3] = {"mov.u32 $d, %ctaid.x", "mov.u32 $d, %ctaid.y",
                                        "mov.u32 $d, %ctaid.z"};
-  grid(p, s, texts);
+  static const char *const clusters[3] = {"mov.u32 $d, %clusterid.x", "mov.u32 $d, %clusterid.y",
+                                          "mov.u32 $d, %clusterid.z"};
+  grid(p, s, p->nest->cluster > 1 ? clusters : texts);
 }
 
 void ptx_nprog(Ptx *p, const NestStmt *s) {
   static const char *const texts[3] = {"mov.u32 $d, %nctaid.x", "mov.u32 $d, %nctaid.y",
                                        "mov.u32 $d, %nctaid.z"};
-  grid(p, s, texts);
+  static const char *const clusters[3] = {"mov.u32 $d, %nclusterid.x", "mov.u32 $d, %nclusterid.y",
+                                          "mov.u32 $d, %nclusterid.z"};
+  grid(p, s, p->nest->cluster > 1 ? clusters : texts);
+}
+
+void ptx_cluster_rank(Ptx *p, const NestStmt *s) {
+  Operand d = ptx_dest(p, &s->dsts[0], 0);
+  ptx_emit2(p, "mov.u32 $d, %cluster_ctarank", d, d);
 }
 
 void ptx_special(Ptx *p, const NestStmt *s) {
@@ -120,6 +129,16 @@ void ptx_bar(Ptx *p, const NestStmt *s) {
     ptx_emit(p, "bar.sync $a, $b", ptx_int(0), ptx_int(id), ptx_int(warps * WARP_LANES),
              ptx_int(0));
   p->guard.kind = PO_NONE;
+}
+
+void ptx_cluster_arrive(Ptx *p, const NestStmt *s) {
+  (void)s;
+  ptx_emit2(p, "barrier.cluster.arrive.aligned", ptx_int(0), ptx_int(0));
+}
+
+void ptx_cluster_wait(Ptx *p, const NestStmt *s) {
+  (void)s;
+  ptx_emit2(p, "barrier.cluster.wait.aligned", ptx_int(0), ptx_int(0));
 }
 
 void ptx_fence(Ptx *p, const NestStmt *s) {

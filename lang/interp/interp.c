@@ -63,9 +63,11 @@ static Prog *start_program(Run *r) {
   }
   p->run = r;
   p->index = pick_program(r);
-  p->id[0] = (uint32_t)(p->index % r->grid[0]);
-  p->id[1] = (uint32_t)(p->index / r->grid[0] % r->grid[1]);
-  p->id[2] = (uint32_t)(p->index / r->grid[0] / r->grid[1]);
+  uint64_t program = p->index / r->cluster;
+  p->rank = (int32_t)(p->index % r->cluster);
+  p->id[0] = (uint32_t)(program % r->grid[0]);
+  p->id[1] = (uint32_t)(program / r->grid[0] % r->grid[1]);
+  p->id[2] = (uint32_t)(program / r->grid[0] / r->grid[1]);
   p->lanes = 1;
   p->state = PROG_READY;
   r->iterations = 0;
@@ -170,7 +172,8 @@ static Run *run_new(Arena *a, const TileFunc *f, const InterpArg *args, const ui
   r->fn = f;
   r->args = args;
   r->memory = m;
-  r->nprograms = 1;
+  r->cluster = f->cluster ? (uint32_t)f->cluster : 1;
+  r->nprograms = r->cluster;
   for (int i = 0; i < 3; i++) r->nprograms *= r->grid[i] = grid[i];
   r->findings = findings_new(a, d);
   return r;

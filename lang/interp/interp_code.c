@@ -6,6 +6,7 @@ static Exec *const execs[TILE_OP_COUNT] = {
     [TILE_UNDEF] = interp_undefined,
     [TILE_PROGRAM_ID] = interp_program_id,
     [TILE_NUM_PROGRAMS] = interp_num_programs,
+    [TILE_CLUSTER_RANK] = interp_cluster_rank,
     [TILE_SPECIAL] = interp_special,
     [TILE_ARANGE] = interp_arange,
     [TILE_SPLAT] = interp_splat,

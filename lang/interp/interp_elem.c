@@ -38,6 +38,10 @@ void interp_program_id(Prog *p, const Inst *in) {
   fill_with_scalar(interp_result(p, in, 0, p->lanes), (Scalar){.i = (int32_t)p->id[grid_axis(in)]});
 }
 
+void interp_cluster_rank(Prog *p, const Inst *in) {
+  fill_with_scalar(interp_result(p, in, 0, p->lanes), (Scalar){.i = p->rank});
+}
+
 void interp_num_programs(Prog *p, const Inst *in) {
   fill_with_scalar(interp_result(p, in, 0, p->lanes),
                    (Scalar){.i = (int32_t)p->run->grid[grid_axis(in)]});

@@ -144,12 +144,78 @@ static void set_reduced_results(Prog *p, const Inst *in, Val *vals) {
   interp_drop(p->run, vals);
 }
 
-void interp_reduce(Prog *p, const Inst *in) {
-  Axis a = reduced_axis(in);
-  Val *vals = operand_copies(p, in);
+static void reduce_axis(Prog *p, const Inst *in, Val *vals, Axis a) {
   Val *outs = interp_alloc(p->run, in->op->nargs * sizeof *outs);
   while (a.length > 1) a.length = reduce_level(p, in, vals, a, outs);
   interp_drop(p->run, outs);
+}
+
+/* ---- reductions of several thread blocks ---- */
+
+static Join *join_of(Prog *p, const Inst *in) {
+  Run *r = p->run;
+  uint64_t program = p->index / r->cluster;
+  for (size_t i = 0; i < r->joins.len; i++) {
+    Join *j = &r->joins.data[i];
+    if (j->left && j->program == program && j->op == in->op) return j;
+  }
+  Join fresh = {.program = program, .op = in->op, .left = r->cluster};
+  fresh.results = interp_alloc(r, in->op->nargs * r->cluster * sizeof *fresh.results);
+  size_t at = 0;
+  while (at < r->joins.len && r->joins.data[at].left) at++;
+  if (at == r->joins.len) vec_push(r->arena, &r->joins, fresh);
+  r->joins.data[at] = fresh;
+  return &r->joins.data[at];
+}
+
+/* The results of all thread blocks, along an axis of their own. */
+static Val results_of_all(Prog *p, const Join *j, uint32_t operand) {
+  const Val *of = &j->results[operand * p->run->cluster];
+  Axis a = {1, p->run->cluster, of[0].n};
+  Val all = interp_new(p->run, a.length * a.inner);
+  for (uint32_t i = 0; i < a.length; i++) give(p, &all, a, &i, 1, &of[i]);
+  return all;
+}
+
+static void leave_join(Prog *p, const Inst *in, Join *j) {
+  if (--j->left) return;
+  for (uint32_t i = 0; i < in->op->nargs * p->run->cluster; i++)
+    interp_clear(p->run, &j->results[i]);
+  interp_drop(p->run, j->results);
+}
+
+/* The block that arrives leaves its results, and executes the op again until all are there. */
+static void join_results(Prog *p, const Inst *in) {
+  Join *j = join_of(p, in);
+  uint32_t n = in->op->nargs, blocks = p->run->cluster;
+  if (!j->has[p->rank]) {
+    Val *vals = operand_copies(p, in);
+    reduce_axis(p, in, vals, reduced_axis(in));
+    for (uint32_t k = 0; k < n; k++) j->results[k * blocks + (uint32_t)p->rank] = vals[k];
+    interp_drop(p->run, vals);
+    j->has[p->rank] = true;
+    j->arrived++;
+  }
+  if (j->arrived < blocks) {
+    vec_last(&p->frames).next--;
+    p->yields = true;
+    return;
+  }
+  Val *vals = interp_alloc(p->run, n * sizeof *vals);
+  for (uint32_t k = 0; k < n; k++) vals[k] = results_of_all(p, j, k);
+  Axis a = {1, blocks, vals[0].n / blocks};
+  leave_join(p, in, j);
+  reduce_axis(p, in, vals, a);
+  set_reduced_results(p, in, vals);
+}
+
+void interp_reduce(Prog *p, const Inst *in) {
+  if (tile_int(in->op, TA_joins, 0)) {
+    join_results(p, in);
+    return;
+  }
+  Val *vals = operand_copies(p, in);
+  reduce_axis(p, in, vals, reduced_axis(in));
   set_reduced_results(p, in, vals);
 }
 

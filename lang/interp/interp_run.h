@@ -66,6 +66,16 @@ typedef struct {
   Val elements;
 } Parked;
 
+/* What the thread blocks of a program bring to a reduction that joins them, in their order, as they
+ * arrive: operand by operand. */
+typedef struct {
+  uint64_t program;
+  const TileOp *op;
+  Val *results;
+  uint32_t arrived, left;
+  bool has[TILE_CLUSTER_MOST];
+} Join;
+
 /* A block that is being executed. */
 typedef struct {
   const Code *code;
@@ -101,6 +111,8 @@ typedef struct {
   InterpOptions options;
   VEC(Prog *) live;
   VEC(Prog *) retired; /* to be used again */
+  VEC(Join) joins;
+  uint32_t cluster;    /* Progs of a program, one after another; 1: it has no thread blocks */
   uint64_t started;
   uint8_t order[INTERP_WINDOW]; /* in which programs of a window start */
   size_t turn;    /* the next of `live` to look at */
@@ -112,6 +124,7 @@ struct Prog {
   Run *run;
   uint64_t index;
   uint32_t id[3];
+  int32_t rank; /* among the thread blocks of the program */
   Val *vals; /* by value id */
   VEC(Frame) frames;
   VEC(Parked) parked;
@@ -181,8 +194,8 @@ static inline void interp_check_wrap(Prog *p, const Inst *in, const Val *v, uint
 }
 
 /* ---- ops ---- */
-Exec interp_const, interp_undefined, interp_program_id, interp_num_programs, interp_special,
-    interp_arange;
+Exec interp_const, interp_undefined, interp_program_id, interp_num_programs, interp_cluster_rank,
+    interp_special, interp_arange;
 Exec interp_elementwise, interp_select, interp_ptr_add, interp_hint;
 Exec interp_splat, interp_reshape, interp_broadcast, interp_trans, interp_join, interp_split,
     interp_cat, interp_slice, interp_gather;

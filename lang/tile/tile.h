@@ -141,10 +141,14 @@ struct TileFunc {
   uint32_t nparams;
   TileBlock *body;
   Options options;
+  int cluster;      /* thread blocks of a program, each of which executes the body; 0: one */
   uint32_t nvalues;
   uint32_t ir_file; /* the IR text it was read from, 0 if none: what states no place has its own
                        place there, which is not printed */
 };
+
+/* Thread blocks of a program; all machines that have clusters take as many. */
+enum { TILE_CLUSTER_MOST = 8 };
 
 /* Blocks nest this deep at most (the reader and the verifier refuse more), so walks may recurse. */
 enum { TILE_MAX_DEPTH = 200 };

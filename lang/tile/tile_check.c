@@ -130,6 +130,17 @@ static void check_grid(TileCheck *c, const TileOp *op) {
   if (tile_check_int(c, op, TA_axis, 0, 2)) tile_check_result_is(c, op, 0, type_scalar(DT_I32));
 }
 
+/* Every thread block of a cluster joins its result with the others' once. */
+static bool check_cluster(TileCheck *c, const TileOp *op) {
+  if (c->fn->cluster && !op->parent->owner) return true;
+  diag_error(c->diags, op->span, E_TILE_CLUSTER, tile_op_name(op->code));
+  return false;
+}
+
+static void check_cluster_rank(TileCheck *c, const TileOp *op) {
+  if (check_cluster(c, op)) tile_check_result_is(c, op, 0, type_scalar(DT_I32));
+}
+
 static void check_special(TileCheck *c, const TileOp *op) {
   bool timer = !strcmp(tile_str(op, TA_kind, ""), "globaltimer");
   tile_check_result_is(c, op, 0, type_scalar(timer ? DT_I64 : DT_I32));
@@ -337,7 +348,7 @@ static void check_reduce(TileCheck *c, const TileOp *op) {
                op->nargs ? op->nargs : 1);
     return;
   }
-  if (!check_axis(c, op)) return;
+  if (!check_axis(c, op) || (tile_int(op, TA_joins, 0) && !check_cluster(c, op))) return;
   Type shape = arg_type(op, 0);
   int axis = (int)tile_int(op, TA_axis, 0);
   for (uint32_t i = 0; i < op->nargs; i++) {
@@ -566,6 +577,7 @@ static CheckFn *const checks[TILE_OP_COUNT] = {
     [TILE_UNDEF] = check_nothing,
     [TILE_PROGRAM_ID] = check_grid,
     [TILE_NUM_PROGRAMS] = check_grid,
+    [TILE_CLUSTER_RANK] = check_cluster_rank,
     [TILE_SPECIAL] = check_special,
     [TILE_ARANGE] = check_arange,
     [TILE_SPLAT] = check_splat,

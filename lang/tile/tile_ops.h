@@ -33,6 +33,7 @@ X(CONST,       "",      "1", given,   PURE|ELEM,        "value",       "the cons
 X(UNDEF,       "",      "1", given,   PURE|ELEM,        "",            "some value; reading it is the user's error") \
 X(PROGRAM_ID,  "",      "1", given,   PURE,             "axis",        "i32: the program's index on a grid axis") \
 X(NUM_PROGRAMS,"",      "1", given,   PURE,             "axis",        "i32: the grid's extent on an axis") \
+X(CLUSTER_RANK,"",      "1", given,   PURE,             "",            "i32: the thread block's number among those of its program, of which the kernel's `cluster` says how many there are") \
 X(SPECIAL,     "",      "1", given,   READ,             "kind",        "a number of the machine: kind globaltimer, ns of a clock, each time anew (i64); smid, the multiprocessor (i32; 0 but on a GPU)") \
 X(ARANGE,      "",      "1", given,   PURE,             "start end",   "i32[end-start]: start, start+1, ...") \
 /* -- shape -- */ \
@@ -99,7 +100,7 @@ X(PTR_ADD,     "vv",    "1", given,   PURE|ELEM,        "",            "pointer 
 X(HINT,        "v",     "1", given,   PURE|ELEM,        "div contig constancy", "the operand, with the user's hints for each axis") \
 /* -- tiles as a whole -- */ \
 X(DOT,         "vvv",   "1", given,   PURE,             "precision max_imprecise", "a[..,M,K] x b[..,K,N] + c[..,M,N]; k ascending, products exact, sums in c's dtype (f32 for f16 c); precision ieee tf32 tf32x3 bf16x3 bf16x6; of i32, bytes: each element is four signed bytes, as of dot4") \
-X(REDUCE,      "v*",    "*", given,   PURE|REGION,      "axis combine","combine along axis; results lack that axis (a scalar if it was the last)") \
+X(REDUCE,      "v*",    "*", given,   PURE|REGION,      "axis combine joins","combine along axis; results lack that axis (a scalar if it was the last); `joins`: the results of all thread blocks of the program, in their order, are combined, too, and each has the result") \
 X(SCAN,        "v*",    "*", given,   PURE|REGION,      "axis reverse combine", "inclusive scan along axis") \
 X(HISTOGRAM,   "v?v",   "1", given,   PURE,             "",            "i32[bins]: how often each value 0..bins-1 occurs (where mask); others are not counted") \
 /* -- memory -- */ \
@@ -134,7 +135,7 @@ X(RETURN,      "",      "0", given,   TERM,             "",            "the end 
 #define TILE_ATTRS(X)                                                                           \
   X(value, num) X(axis, int) X(start, int) X(end, int) X(perm, ints) X(starts, ints)            \
   X(strides, ints) X(rounding, str) X(div, ints) X(contig, ints) X(constancy, ints)             \
-  X(precision, str) X(max_imprecise, int) X(reverse, bool) X(combine, str) X(check, ints)       \
+  X(precision, str) X(max_imprecise, int) X(reverse, bool) X(combine, str) X(joins, bool) X(check, ints) \
   X(pad, str) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str)            \
   X(scope, str) X(slot, int) X(count, int) X(ends, bool) X(pending, int) X(message, str) X(hex, bool) X(params, ints) X(or_same, bool) \
   X(asm, str) X(constraints, str) X(pack, int) X(num_stages, int) X(unroll, int)                \

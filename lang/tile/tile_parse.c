@@ -375,6 +375,10 @@ static bool is_key(const IrAttr *a, const char *key) { return !strcmp(a->key, ke
 
 static void read_option(Parser *p, const IrAttr *a, Options *o) {
   if (options_from_attr(&p->r, a, o)) return;
+  if (is_key(a, "cluster")) {
+    p->fn->cluster = (int)header_int(p, a, 2, TILE_CLUSTER_MOST);
+    return;
+  }
   if (!is_key(a, "target")) {
     ir_error(&p->r, a->span, E_TILE_ATTR_NAME, "kernel", a->key);
     return;

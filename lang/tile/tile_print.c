@@ -243,9 +243,11 @@ static void print_param(Printer *p, const TileParam *param) {
   ir_print_attrs(p->out, attrs, n);
 }
 
-static void print_options(Printer *p, const Options *o) {
-  IrAttr list[OPTION_COUNT + 2];
+static void print_options(Printer *p, const TileFunc *f) {
+  const Options *o = &f->options;
+  IrAttr list[OPTION_COUNT + 3];
   uint32_t n = options_to_attrs(list, o);
+  if (f->cluster) list[n++] = (IrAttr){.key = "cluster", .kind = IA_INT, .i = f->cluster};
   list[n++] = (IrAttr){.key = "target", .kind = IA_STR, .s = o->target ? o->target : ""};
   ir_print_attrs(p->out, list, n);
 }
@@ -258,7 +260,7 @@ void tile_print(Text *out, const TileFunc *f, const Diags *d) {
     print_param(&p, &f->params[i]);
   }
   text_puts(out, ")");
-  print_options(&p, &f->options);
+  print_options(&p, f);
   ir_print_place(out, d, f->span, &p.last, f->ir_file);
   print_block(&p, f->body);
   text_puts(out, "\n");

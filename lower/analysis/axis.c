@@ -550,7 +550,7 @@ static void flow_op(Axis *s, const TileOp *op) {
   else if (op->code == TILE_CONST) {
     for (unsigned i = 0; i < value_axes(v); i++) s->info[v->id].constancy[i] = axis_extent(v, i);
   } else if (op->code == TILE_ARANGE) set_info(s, v, axis_arange(op));
-  else if (op->code == TILE_PROGRAM_ID) s->info[v->id].lo = 0;
+  else if (op->code == TILE_PROGRAM_ID || op->code == TILE_CLUSTER_RANK) s->info[v->id].lo = 0;
   else if (op->code == TILE_NUM_PROGRAMS) s->info[v->id].lo = 1;
   else if (tile_op_flags(op->code) & TILE_ELEM && op->nargs)
     set_info(s, v, axis_elementwise(op, s->info));

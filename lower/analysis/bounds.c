@@ -157,6 +157,7 @@ static const char *computed_text(Bounds *b, const TileValue *v) {
   switch (op->code) {
     case TILE_PROGRAM_ID: return axis_name(b, op, "pid");
     case TILE_NUM_PROGRAMS: return axis_name(b, op, "grid");
+    case TILE_CLUSTER_RANK: return arena_printf(b->arena, "span(0, %d)", b->f->cluster);
     case TILE_ARANGE:
       return arena_printf(b->arena, "span(%lld, %lld)", (long long)tile_int(op, TA_start, 0),
                           (long long)tile_int(op, TA_end, 0));

@@ -51,6 +51,7 @@ static bool op_holds(const Signs *s, const NestStmt *st) {
 static bool result_holds(const Signs *s, const NestStmt *st) {
   switch (st->code) {
     case NEST_PID:
+    case NEST_CLUSTER_RANK:
     case NEST_NPROG: return true;
     case NEST_MOV: return ref_holds(s, &st->srcs[0]);
     case NEST_FOR: return ref_holds(s, &st->srcs[0]) && ref_holds(s, &st->srcs[2]);

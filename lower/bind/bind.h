@@ -88,6 +88,8 @@ typedef struct Bind {
   NestBuilder b;     /* where statements go */
   NestBuilder entry; /* the kernel's first statements */
   NestVar *lane, *warp;
+  NestVar *rank;     /* of the thread block in its cluster */
+  bool joined;       /* a reduction before has waited for all thread blocks to begin */
   NestVar *leader;   /* is this the program's first thread? */
   NestVar *first_lane; /* ..., its warp's? */
   NestVar *once_if;  /* the guard of the statements just before that one thread executes, ... */
@@ -191,7 +193,8 @@ Ref bind_swizzle(Bind *s, const Form *at, const Layout *l, Affine *bytes, DimMas
 
 /* The type of elements in shared memory: pointers as i64. */
 DType bind_stored(DType t);
-void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes, Ref guard);
+NestStmt *bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes,
+                         Ref guard);
 NestStmt *bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes,
                          int64_t n);
 

@@ -179,12 +179,14 @@ static void bind_swizzle_address(Bind *s, const NestStmt *st, Address *a) {
 
 DType bind_stored(DType t) { return t == DT_PTR ? DT_I64 : t; }
 
-void bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes, Ref guard) {
+NestStmt *bind_st_shared(Bind *s, Ref src, DType t, NestBuffer *buf, Ref base, Affine bytes,
+                         Ref guard) {
   NestStmt *st = nest_stmt(&s->b, NEST_ST, 0, 1);
   st->srcs[0] = src;
   st->type = bind_stored(t);
   st->mems[0] = (Mem){buf, base, bytes};
   st->guard = guard;
+  return st;
 }
 
 NestStmt *bind_ld_shared(Bind *s, Ref dst, DType t, NestBuffer *buf, Ref base, Affine bytes,
@@ -252,8 +254,7 @@ static bool is_number(const Ref *r) {
 /* A number in n registers, for stores of so many elements at once. */
 static Ref repeat_number(Bind *s, Ref number, DType t, int64_t n) {
   NestVar *v = bind_var(s, "same", t, DT_NONE, (uint32_t)n, false);
-  for (int64_t i = 0; i < n; i++)
-    nest_mov(&s->b, ref_sub(v, affine_const(i)), number, t);
+  for (int64_t i = 0; i < n; i++) nest_mov(&s->b, ref_sub(v, affine_const(i)), number, t);
   return ref_sub(v, affine_const(0));
 }
 

@@ -343,12 +343,38 @@ static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
 
 /* The partial results of all warps, as every thread reads them. */
 typedef struct {
-  int warps;
-  bool uniform; /* all threads read from one address */
+  int warps;           /* of all thread blocks, if the reduction joins them */
+  int own;             /* of this one */
+  bool joins, uniform; /* uniform: all threads read from one address */
   NestBuffer *buf[MAX_OPERANDS + 1];
   Slot slot[MAX_OPERANDS + 1];
   NestVar *part[MAX_OPERANDS + 1]; /* by warp */
 } Warps;
+
+/* The warps of the thread blocks before this one, as bytes. */
+static Ref earlier_blocks(Bind *s, const Warps *w, int64_t bytes) {
+  if (!w->joins) return ref_none();
+  if (!s->rank) {
+    s->rank = bind_var(s, "rank", DT_I32, DT_NONE, 1, true);
+    NestStmt *st = nest_stmt(&s->entry, NEST_CLUSTER_RANK, 1, 0);
+    st->dsts[0] = ref_var(s->rank);
+    st->type = DT_I32;
+  }
+  return bind_op(s, TILE_MUL, DT_I32, ref_var(s->rank), ref_int(w->own * bytes));
+}
+
+/* No thread block writes to another that has not begun; each reads when all have written. */
+static void meet_before(Bind *s, const Warps *w) {
+  if (!w->joins || s->joined) return;
+  s->joined = true;
+  nest_stmt(&s->b, NEST_CLUSTER_WAIT, 0, 0);
+}
+
+static void meet_after(Bind *s, const Warps *w) {
+  if (!w->joins) return;
+  nest_stmt(&s->b, NEST_CLUSTER_ARRIVE, 0, 0);
+  nest_stmt(&s->b, NEST_CLUSTER_WAIT, 0, 0);
+}
 
 static void store_parts(Bind *s, const Reduction *r, Warps *w) {
   Affine sub = bind_packed(s, r->kept);
@@ -361,8 +387,11 @@ static void store_parts(Bind *s, const Reduction *r, Warps *w) {
     axis_warps(s, r, &number, bytes);
     w->uniform &= !slot.base.kind && !r->kept;
     Ref guard = partial_writer_guard(s, r), base = bind_sum(s, slot.base, number);
+    base = bind_sum(s, base, earlier_blocks(s, w, bytes));
     NestBuilder outer = bind_open_loops(s, r->kept);
-    bind_st_shared(s, ref_sub(r->acc[i], sub), t, w->buf[i], base, slot.bytes, guard);
+    NestStmt *st =
+        bind_st_shared(s, ref_sub(r->acc[i], sub), t, w->buf[i], base, slot.bytes, guard);
+    if (w->joins) nest_set_int(s->nest, st, NA_everywhere, 1);
     bind_close(s, outer);
   }
 }
@@ -385,9 +414,13 @@ static void load_parts(Bind *s, Reduction *r, Warps *w) {
 /* Returns true if the results are uniform: read by every thread from one address. */
 static bool fold_warps(Bind *s, Reduction *r) {
   Ref number;
-  Warps w = {.warps = axis_warps(s, r, &number, 1), .uniform = true};
+  Warps w = {.own = axis_warps(s, r, &number, 1), .uniform = true};
+  w.joins = nest_int(r->st, NA_joins, 0);
+  w.warps = w.joins ? w.own * s->nest->cluster : w.own;
   if (w.warps == 1) return false;
+  meet_before(s, &w);
   store_parts(s, r, &w);
+  meet_after(s, &w);
   Affine sub = bind_packed(s, r->kept);
   NestBuilder outer = bind_open_loops(s, r->kept);
   load_parts(s, r, &w);

@@ -278,6 +278,12 @@ static void scalar_op_stmt(Build *s, const TileOp *op) {
     nest_set_int(s->nest, st, NA_axis, tile_int(op, TA_axis, 0));
     return;
   }
+  if (op->code == TILE_CLUSTER_RANK) {
+    NestStmt *st = nest_stmt(&s->b, NEST_CLUSTER_RANK, 1, 0);
+    st->dsts[0] = ref_var(build_result(s, r));
+    st->type = DT_I32;
+    return;
+  }
   if (op->code == TILE_SPECIAL) {
     NestVar *v = build_result(s, r);
     NestStmt *st = nest_stmt(&s->b, NEST_SPECIAL, 1, 0);
@@ -561,6 +567,7 @@ bool pass_build(Unit *u) {
   s.nest->span = f->span;
   s.nest->lanes = u->machine->lanes;
   s.nest->warps = schedule_warps(u);
+  if (f->cluster) s.nest->cluster = f->cluster;
   s.b = (NestBuilder){s.nest, s.nest->body, NULL, f->span};
   s.axis = axis_analyze(f, s.scratch);
   s.uses = tile_count_uses(f, s.scratch);
@@ -573,6 +580,7 @@ bool pass_build(Unit *u) {
   build_params(&s);
   build_plan_order(&s);
   build_overlap(&s, f);
+  if (f->cluster) nest_stmt(&s.b, NEST_CLUSTER_ARRIVE, 0, 0);
   build_block(&s, f->body);
   u->nest = s.nest;
   bool ok = !s.failed;

@@ -139,6 +139,7 @@ void build_fold_op(Build *s, const TileOp *op, NestCode code) {
   st->type = in[0]->dtype;
   nest_set_int(s->nest, st, NA_axis, tile_int(op, TA_axis, 0));
   if (tile_int(op, TA_reverse, 0)) nest_set_int(s->nest, st, NA_reverse, 1);
+  if (tile_int(op, TA_joins, 0)) nest_set_int(s->nest, st, NA_joins, 1);
   const char *combine = tile_str(op, TA_combine, NULL);
   if (combine) nest_set_str(s->nest, st, NA_combine, combine);
   else combine_region(s, st, op->regions[0]);

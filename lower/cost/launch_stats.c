@@ -352,6 +352,15 @@ void simulation_set_parameters(Simulation *sim, const EstimateInput *in) {
         simulation_set(sim, i, in->values[k].value);
 }
 
+/* Thread blocks of a cluster are programs to the processors; each does what the first one does,
+ * which was simulated, with memory of its own. */
+static void count_blocks(LaunchStats *f, double cluster) {
+  f->programs *= cluster;
+  f->read *= cluster;
+  f->written *= cluster;
+  f->busy *= cluster;
+}
+
 LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in) {
   LaunchStats f = {.programs = (double)in->grid[0] * (double)in->grid[1] * (double)in->grid[2]};
   Gathering *g = ARENA_NEW(a, Gathering);
@@ -367,5 +376,6 @@ LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in
   for (int i = 0; i < SIM_SITES; i++) g->reaches[i].fresh = 1;
   survey_grid(g);
   sum_memory(g);
+  count_blocks(&f, n->cluster);
   return f;
 }

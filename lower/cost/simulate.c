@@ -472,6 +472,7 @@ static void simulate_stmt(Simulation *sim, const NestStmt *s) {
     case NEST_MOV: simulate_move(sim, s); break;
     case NEST_PID: set_uniform_result(sim, s, sim->pid[nest_int(s, NA_axis, 0)]); break;
     case NEST_NPROG: set_uniform_result(sim, s, sim->grid[nest_int(s, NA_axis, 0)]); break;
+    case NEST_CLUSTER_RANK: set_uniform_result(sim, s, 0); break;
     case NEST_SPECIAL: set_unknown(sim, s); break;
     case NEST_LANE: simulate_lane(sim, s); break;
     case NEST_WARP: set_uniform_result(sim, s, sim->warp); break;

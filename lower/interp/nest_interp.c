@@ -42,9 +42,10 @@ static Prog *new_program(Run *r) {
   p->run = r;
   p->warps = ARENA_ARRAY(r->arena, Warp, r->warps);
   for (uint32_t i = 0; i < r->warps; i++) new_warp(r, &p->warps[i]);
-  p->shared = ARENA_ARRAY(r->arena, uint8_t, (size_t)r->shared_bytes);
-  p->bad_bytes = ARENA_ARRAY(r->arena, uint8_t, (size_t)r->shared_bytes);
-  size_t cells = (size_t)(r->shared_bytes / r->shared_granule) + 1;
+  size_t bytes = (size_t)r->block_bytes * nest_blocks(r);
+  p->shared = ARENA_ARRAY(r->arena, uint8_t, bytes);
+  p->bad_bytes = ARENA_ARRAY(r->arena, uint8_t, bytes);
+  size_t cells = bytes / r->shared_granule + 1;
   p->cells = ARENA_ARRAY(r->arena, Cell, cells);
   return p;
 }
@@ -61,8 +62,11 @@ static void start_warp(Run *r, Prog *p, uint32_t id) {
   w->settled = 0;
   w->prog = p;
   w->id = id;
-  w->role = w->role_first = 0;
-  w->role_warps = r->warps;
+  w->block = id / r->block_warps;
+  w->role = 0;
+  w->role_first = w->block * r->block_warps;
+  w->role_warps = r->block_warps;
+  w->waits = 0;
   w->pc = 0;
   w->state = WARP_READY;
   w->copies.len = 0;
@@ -98,7 +102,8 @@ static void start_nest_program(Run *r) {
   memset(p->barriers, 0, sizeof p->barriers);
   p->mbarriers.len = 0;
   p->stores.len = 0;
-  memset(p->bad_bytes, 1, (size_t)r->shared_bytes);
+  p->cluster = (ClusterBarrier){.missing = r->warps};
+  memset(p->bad_bytes, 1, (size_t)r->block_bytes * nest_blocks(r));
   for (uint32_t i = 0; i < r->warps; i++) start_warp(r, p, i);
   race_reset(p);
   vec_push(r->arena, &r->live, p);
@@ -143,7 +148,7 @@ static void report_barrier(Prog *p) {
   uint32_t shown = 0;
   for (uint32_t i = 0; i < r->warps; i++) {
     const Warp *w = &p->warps[i];
-    if (w->state != WARP_AT_BARRIER && w->state != WARP_AT_MBARRIER) continue;
+    if (w->state == WARP_READY || w->state == WARP_ENDED) continue;
     Span at = r->insts[w->pc - 1].stmt->span;
     if (!shown)
       diag_error(r->diags, at, E_NEST_DEADLOCK, (Big)p->index, p->live, r->warps - p->live);
@@ -261,7 +266,8 @@ static Run *new_nest_run(Arena *a, const Nest *n, const InterpArg *args, const u
   r->nprograms = 1;
   for (int i = 0; i < 3; i++) r->nprograms *= r->grid[i] = grid[i];
   r->lanes = (uint32_t)n->lanes;
-  r->warps = (uint32_t)n->warps;
+  r->block_warps = (uint32_t)n->warps;
+  r->warps = r->block_warps * (uint32_t)n->cluster;
   r->full = r->lanes == 32 ? UINT32_MAX : (UINT32_C(1) << r->lanes) - 1;
   const Machine *machine = n->options.target ? machine_find(n->options.target) : NULL;
   r->lockstep = machine && machine_has(machine, HAS_LOCKSTEP);

@@ -79,8 +79,7 @@ static uint64_t mem_source(const Coder *c, const Mem *m) {
 static void find_stored_params(Coder *c, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     if (nest_flags(s) & NEST_IS_WRITE) c->stored |= mem_source(c, &s->mems[0]);
-    if (s->code == NEST_BULK_STORE)
-      c->stored |= c->sources[nest_map_of(c->r->nest, s)->base->id];
+    if (s->code == NEST_BULK_STORE) c->stored |= c->sources[nest_map_of(c->r->nest, s)->base->id];
     for (uint32_t i = 0; i < s->nregions; i++) find_stored_params(c, s->regions[i]);
   }
 }
@@ -216,6 +215,9 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_MOV] = nest_exec_mov,
     [NEST_PID] = nest_exec_pid,
     [NEST_NPROG] = nest_exec_nprog,
+    [NEST_CLUSTER_RANK] = nest_exec_cluster_rank,
+    [NEST_CLUSTER_ARRIVE] = nest_exec_cluster_arrive,
+    [NEST_CLUSTER_WAIT] = nest_exec_cluster_wait,
     [NEST_SPECIAL] = nest_exec_special,
     [NEST_LANE] = nest_exec_lane,
     [NEST_WARP] = nest_exec_warp,
@@ -279,6 +281,7 @@ static void code_numbers(Coder *c, Inst *in) {
   in->n = (uint32_t)nest_int(s, NA_n, 1);
   in->bytes = in->n * dtype_bytes(s->type);
   in->is_volatile = nest_int(s, NA_volatile, 0) != 0;
+  in->everywhere = nest_int(s, NA_everywhere, 0) != 0;
   switch (s->code) {
     case NEST_PID:
     case NEST_NPROG: in->a = nest_int(s, NA_axis, 0); break;
@@ -447,6 +450,7 @@ static void number_file_registers(Run *r) {
 
 /* Buffers that have no offset yet are after the others. */
 static void assign_buffer_offsets(Run *r) {
+  enum { ALIGNED = 1024 }; /* as no buffer needs more */
   int64_t *offsets = ARENA_ARRAY(r->arena, int64_t, r->nest->nbuffers);
   r->shared_bytes = r->nest->shared_bytes;
   for (uint32_t i = 0; i < r->nest->nbuffers; i++) {
@@ -456,6 +460,8 @@ static void assign_buffer_offsets(Run *r) {
     if (b->offset < 0) offsets[i] = (r->shared_bytes + align - 1) / align * align;
     if (offsets[i] + b->bytes > r->shared_bytes) r->shared_bytes = offsets[i] + b->bytes;
   }
+  r->block_bytes = r->shared_bytes;
+  if (nest_blocks(r) > 1) r->block_bytes = (r->shared_bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
   r->offsets = offsets;
 }
 
@@ -481,9 +487,9 @@ static void find_granules(Run *r) {
 /* The memory of one program decides how many are alive at a time. */
 static bool fits_memory(Run *r) {
   int64_t warp = (int64_t)r->registers * (MOST_LANES * (int64_t)sizeof(Scalar) + 16) + 4096;
-  int64_t cells = r->shared_bytes / r->shared_granule + 1;
-  int64_t bytes = warp * r->warps + r->shared_bytes * 2 + cells * (int64_t)sizeof(Cell);
-  if (r->shared_bytes > most_bytes || bytes > most_bytes) {
+  int64_t shared = r->block_bytes * nest_blocks(r), cells = shared / r->shared_granule + 1;
+  int64_t bytes = warp * r->warps + shared * 2 + cells * (int64_t)sizeof(Cell);
+  if (shared > most_bytes || bytes > most_bytes) {
     diag_error(r->diags, r->nest->span, E_NEST_MEMORY, (long long)bytes >> 20,
                (long long)most_bytes >> 20);
     return false;

@@ -155,6 +155,8 @@ void nest_exec_special(Warp *w, const Inst *in) {
   set_every_lane(w, in, interp_special_number(nest_str(in->stmt, NA_kind, "")));
 }
 
+void nest_exec_cluster_rank(Warp *w, const Inst *in) { set_every_lane(w, in, w->block); }
+
 void nest_exec_warp(Warp *w, const Inst *in) { set_every_lane(w, in, w->id - w->role_first); }
 
 void nest_exec_lane(Warp *w, const Inst *in) {
@@ -368,8 +370,9 @@ void nest_exec_role(Warp *w, const Inst *in) {
 void nest_exec_role_end(Warp *w, const Inst *in) {
   (void)in;
   w->at = w->role_at + role_length;
-  w->role = w->role_first = 0;
-  w->role_warps = w->prog->run->warps;
+  w->role = 0;
+  w->role_first = w->block * w->prog->run->block_warps;
+  w->role_warps = w->prog->run->block_warps;
 }
 
 void nest_exec_end(Warp *w, const Inst *in) {
@@ -397,12 +400,17 @@ static void join_clocks(Prog *p, uint64_t warps) {
     }
 }
 
+/* Each role, and each thread block but the first, has a barrier of its own. */
+static Barrier *barrier_of(Warp *w, const Inst *in) {
+  uint32_t own = !in->b && !in->a ? w->role + w->block : 0;
+  return &w->prog->barriers[own ? NAMED_BARRIERS + own % MOST_WARPS : (uint32_t)in->a];
+}
+
 /* Barriers with no number of warps are those of the role. */
 void nest_exec_bar(Warp *w, const Inst *in) {
   Prog *p = w->prog;
   uint32_t expected = in->b ? (uint32_t)in->b : w->role_warps;
-  bool own = !in->b && !in->a && w->role;
-  Barrier *bar = &p->barriers[own ? NAMED_BARRIERS + w->role % MOST_WARPS : (uint32_t)in->a];
+  Barrier *bar = barrier_of(w, in);
   if (bar->arrived && bar->expected != expected) {
     if (nest_found(w, FOUND_BARRIER, in->stmt->span, in->stmt))
       findings_text(p->run->findings, E_NEST_BARRIER, expected, bar->expected);
@@ -417,4 +425,40 @@ void nest_exec_bar(Warp *w, const Inst *in) {
   for (uint32_t i = 0; i < p->run->warps; i++)
     if (bar->arrived >> i & 1) p->warps[i].state = WARP_READY;
   bar->arrived = 0;
+}
+
+/* ---- the cluster's barrier ---- */
+
+static void join_clock(const Run *r, uint32_t *into, const uint32_t *from) {
+  for (uint32_t i = 0; i < r->warps; i++)
+    if (from[i] > into[i]) into[i] = from[i];
+}
+
+static void leave_cluster_wait(Warp *w) {
+  join_clock(w->prog->run, w->clock, w->prog->cluster.ended);
+  if (w->prog->cluster.ended[w->id] > w->settled) w->settled = w->prog->cluster.ended[w->id];
+  w->state = WARP_READY;
+}
+
+void nest_exec_cluster_arrive(Warp *w, const Inst *in) {
+  (void)in;
+  Prog *p = w->prog;
+  ClusterBarrier *b = &p->cluster;
+  w->clock[w->id]++;
+  join_clock(p->run, b->clock, w->clock);
+  w->yields = true;
+  if (--b->missing) return;
+  b->missing = p->run->warps;
+  b->phases++;
+  memcpy(b->ended, b->clock, sizeof b->ended);
+  for (uint32_t i = 0; i < p->run->warps; i++)
+    if (p->warps[i].state == WARP_AT_CLUSTER) leave_cluster_wait(&p->warps[i]);
+}
+
+void nest_exec_cluster_wait(Warp *w, const Inst *in) {
+  (void)in;
+  w->waits++;
+  w->yields = true;
+  if (w->prog->cluster.phases >= w->waits) leave_cluster_wait(w);
+  else w->state = WARP_AT_CLUSTER;
 }

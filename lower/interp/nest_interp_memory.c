@@ -16,6 +16,9 @@ typedef struct {
 
 static const Scalar zeros[MOST_LANES];
 
+/* Where the shared memory of the warp's thread block begins. */
+static int64_t block_start(const Warp *w) { return w->block * w->prog->run->block_bytes; }
+
 static Addresses addresses(Warp *w, const Inst *in, const Spot *p, uint32_t lanes) {
   Addresses a = {zeros, lanes, form_value(w, &p->bytes)};
   if (p->base.kind) {
@@ -24,7 +27,7 @@ static Addresses addresses(Warp *w, const Inst *in, const Spot *p, uint32_t lane
     a.base = v.x;
     a.lanes &= ~v.bad;
   }
-  if (p->buffer) a.bytes += p->offset;
+  if (p->buffer) a.bytes += p->offset + block_start(w);
   return a;
 }
 
@@ -34,7 +37,7 @@ static uint64_t lane_address(const Addresses *a, uint32_t lane) {
 
 bool nest_shared_ok(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t bytes) {
   Findings *f = w->prog->run->findings;
-  int64_t off = at - p->offset;
+  int64_t off = at - p->offset - block_start(w);
   uint32_t align = w->prog->run->lockstep ? bytes / in->n : bytes;
   if (off < 0 || off > p->size - (int64_t)bytes) {
     if (nest_found(w, FOUND_SHARED_BOUNDS, in->stmt->span, p->buffer))
@@ -50,7 +53,7 @@ bool nest_shared_ok(Warp *w, const Inst *in, const Spot *p, int64_t at, uint32_t
 
 int64_t nest_shared_offset(Warp *w, const Inst *in, const Spot *p) {
   Addresses a = addresses(w, in, p, 1);
-  return (int64_t)lane_address(&a, 0) - p->offset;
+  return (int64_t)lane_address(&a, 0) - p->offset - block_start(w);
 }
 
 static Access global_access(const Warp *w, const Inst *in, const Spot *p) {
@@ -144,11 +147,18 @@ static void store_global(Warp *w, const Inst *in, uint64_t addr, uint32_t lane,
 static void store_shared(Warp *w, const Inst *in, int64_t at, uint32_t lane, const uint8_t *raw,
                          const uint8_t *bad) {
   Prog *p = w->prog;
+  Run *r = p->run;
   if (!nest_shared_ok(w, in, &in->mems[0], at, in->bytes)) return;
-  race_shared(w, in, &in->mems[0], RACE_WRITE, lane, at);
-  if (memcmp(p->shared + at, raw, in->bytes)) p->shared_changes++;
-  memcpy(p->shared + at, raw, in->bytes);
-  memcpy(p->bad_bytes + at, bad, in->bytes);
+  uint32_t first = in->everywhere ? 0 : w->block;
+  uint32_t last = in->everywhere ? nest_blocks(r) - 1 : first;
+  at -= block_start(w);
+  for (uint32_t block = first; block <= last; block++) {
+    int64_t there = at + block * r->block_bytes;
+    race_shared(w, in, &in->mems[0], RACE_WRITE, lane, there);
+    if (memcmp(p->shared + there, raw, in->bytes)) p->shared_changes++;
+    memcpy(p->shared + there, raw, in->bytes);
+    memcpy(p->bad_bytes + there, bad, in->bytes);
+  }
 }
 
 void nest_exec_st(Warp *w, const Inst *in) {

@@ -126,7 +126,8 @@ static const char *verb_of(const Inst *in) {
 }
 
 static const char *shared_text(const Run *r, const Spot *p, int64_t at) {
-  return arena_printf(r->arena, "byte %lld of `@%s`", (long long)(at - p->offset), p->buffer->name);
+  long long byte = at % (r->block_bytes ? r->block_bytes : 1) - p->offset;
+  return arena_printf(r->arena, "byte %lld of `@%s`", byte, p->buffer->name);
 }
 
 /* Describes the finding that nest_found has just counted. */
@@ -330,7 +331,7 @@ void race_sync(Warp *w, const Inst *in, uint32_t lanes, bool acquire, bool relea
 
 void race_reset(Prog *p) {
   Run *r = p->run;
-  int64_t cells = r->shared_bytes / r->shared_granule + 1;
+  int64_t cells = r->block_bytes * nest_blocks(r) / r->shared_granule + 1;
   for (int64_t i = 0; i < cells; i++) p->cells[i] = fresh;
   if (p->global.count) memset(p->global.keys, 0, p->global.size * sizeof *p->global.keys);
   p->global.count = 0;

@@ -91,6 +91,7 @@ struct Inst {
   DType type, to;
   bool uniform;    /* the result: executed for lane 0, then repeated */
   bool rtz, is_volatile;
+  bool everywhere; /* ST: to the shared memory of all thread blocks */
   uint32_t n;      /* consecutive registers */
   uint32_t bytes;  /* of an access of one lane: n elements, or CP_ASYNC's */
   uint32_t target; /* jumps */
@@ -194,12 +195,15 @@ typedef struct {
   Mark mark;
 } Sync;
 
-typedef enum { WARP_READY, WARP_AT_BARRIER, WARP_AT_MBARRIER, WARP_ENDED } WarpState;
+typedef enum {
+  WARP_READY, WARP_AT_BARRIER, WARP_AT_MBARRIER, WARP_AT_CLUSTER, WARP_ENDED
+} WarpState;
 
 struct Warp {
   Prog *prog;
   uint32_t id;
-  uint32_t role_first, role_warps, role; /* the warps of its role; role 0 is the whole program */
+  uint32_t block; /* its thread block in the cluster */
+  uint32_t role_first, role_warps, role; /* the warps of its role; role 0 is the whole block */
   uint32_t pc;
   WarpState state;
   bool yields;       /* another warp gets a turn after this instruction */
@@ -225,7 +229,15 @@ struct Warp {
   Accesses accesses;
   Sync release, acquire;
   uint32_t iterations;
+  uint32_t waits; /* at the cluster's barrier, for which it has arrived as often */
 };
+
+/* The barrier of all warps of a cluster, where arriving and waiting are apart. */
+typedef struct {
+  uint32_t missing, phases;     /* arrivals of this phase; phases that have ended */
+  uint32_t clock[MOST_WARPS];   /* what all knew that arrived, ... */
+  uint32_t ended[MOST_WARPS];   /* ... when the last phase ended */
+} ClusterBarrier;
 
 typedef struct {
   uint64_t arrived; /* bits of warps */
@@ -252,6 +264,7 @@ struct Prog {
   uint32_t iterations;
   uint64_t random;
   Barrier barriers[BARRIERS];
+  ClusterBarrier cluster;
   VEC(Mbarrier) mbarriers;
   VEC(BoxStore) stores;
   uint8_t *shared;
@@ -272,14 +285,16 @@ struct Run {
   const InterpArg *args;
   uint32_t grid[3];
   uint64_t nprograms;
-  uint32_t lanes, warps;
+  uint32_t lanes, warps;  /* of a program */
+  uint32_t block_warps;   /* of a thread block; a program has several if it is a cluster */
   uint32_t full;   /* bits of all lanes */
   bool lockstep;   /* a CPU */
   Inst *insts;
   uint32_t ninsts;
   uint32_t registers, indices, loops, whiles;
   const uint32_t *first; /* by variable id: its first register */
-  int64_t shared_bytes;
+  int64_t shared_bytes;   /* of a thread block, ... */
+  int64_t block_bytes;    /* ... and from one's first byte to the next one's */
   const int64_t *offsets; /* by buffer id */
   uint32_t shared_granule, global_granule; /* bytes, powers of two */
   uint64_t steps, iterations; /* see InterpOptions; iterations of all warps */
@@ -296,6 +311,7 @@ struct Run {
 /* ---- code (nest_interp_code.c) ---- */
 /* Fills run's fields from `insts` on; false, and reported, if the nest takes too much memory. */
 bool nest_code(Run *r);
+static inline uint32_t nest_blocks(const Run *r) { return r->warps / r->block_warps; }
 
 /* ---- operands (nest_interp_exec.c) ---- */
 static inline int64_t form_value(const Warp *w, const Form *f) {
@@ -374,7 +390,8 @@ Exec nest_exec_op, nest_exec_select, nest_exec_ptr_add, nest_exec_undef, nest_ex
     nest_exec_nothing, nest_exec_loop, nest_exec_bounds, nest_exec_next, nest_exec_for,
     nest_exec_for_next, nest_exec_while, nest_exec_branch, nest_exec_jump, nest_exec_back,
     nest_exec_role,
-    nest_exec_role_end, nest_exec_bar, nest_exec_end;
+    nest_exec_role_end, nest_exec_bar, nest_exec_end, nest_exec_cluster_rank,
+    nest_exec_cluster_arrive, nest_exec_cluster_wait;
 Exec nest_exec_ld, nest_exec_st, nest_exec_atom, nest_exec_atom_cas, nest_exec_cp_async,
     nest_exec_cp_commit, nest_exec_cp_wait, nest_exec_ldmatrix;
 Exec nest_exec_mbar_init, nest_exec_mbar_arrive, nest_exec_mbar_wait, nest_exec_bulk_copy,

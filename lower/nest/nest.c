@@ -90,6 +90,7 @@ Nest *nest_new(Arena *a, Pool *pool, Name name, Options options, NestLevel level
   n->options = options;
   n->lanes = 32;
   n->warps = options_warps(&options);
+  n->cluster = 1;
   n->var_names = ir_namer_new(a, pool);
   n->buffer_names = ir_namer_new(a, pool);
   n->body = nest_block(n, NULL);
@@ -410,6 +411,12 @@ unsigned nest_flags(const NestStmt *s) {
 
 bool nest_is_removable(const NestStmt *s) {
   return s->ndsts == 1 && !s->nregions && !(nest_flags(s) & (WRITE | ORDERED | EFFECT));
+}
+
+/* What is between arriving at the cluster's barrier and waiting is not in order. */
+bool nest_is_barrier(const NestStmt *s) {
+  if (s->code == NEST_CLUSTER_WAIT) return s->prev && s->prev->code == NEST_CLUSTER_ARRIVE;
+  return s->code == NEST_BAR;
 }
 
 bool nest_writes_global(const NestStmt *s) {

@@ -247,6 +247,9 @@ struct NestBlock {
   uint32_t nparams;
 };
 
+/* Warps of a cluster at most, as many as the interpreter has. */
+enum { NEST_CLUSTER_WARPS = 64 };
+
 typedef struct {
   Arena *arena;
   Pool *names;
@@ -255,7 +258,8 @@ typedef struct {
   NestLevel level;
   Options options;
   int lanes;           /* 32, or the CPU's SIMD width in elements */
-  int warps;
+  int warps;           /* of a thread block */
+  int cluster;         /* thread blocks of a program; 1: its own is one */
   NestVar **params;    /* in the order in which the compiled kernel takes them */
   uint32_t nparams;
   NestVar **vars;      /* params too, by id */
@@ -286,6 +290,9 @@ NestAttrKind nest_attr_kind(NestAttrKey k);
 unsigned nest_flags(const NestStmt *s);
 /* The statement computes its one result and does nothing else: without a reader it is dead. */
 bool nest_is_removable(const NestStmt *s);
+/* All threads of the thread block, or of the cluster, meet here: what they accessed before comes
+ * before what they access afterwards. */
+bool nest_is_barrier(const NestStmt *s);
 /* The statement, or one in its regions, writes global memory. */
 bool nest_writes_global(const NestStmt *s);
 

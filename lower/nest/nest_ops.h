@@ -30,12 +30,13 @@ X(OP,             NT, 1,  -1, 0, 0, PURE,                "axis contig constancy 
 X(MOV,            NT, 1,  1,  0, 0, PURE,                "n",                         "a copy of n consecutive registers (1)") \
 X(PID,            NT, 1,  0,  0, 0, PURE,                "axis",                      "the program's index on a grid axis (i32)") \
 X(NPROG,          NT, 1,  0,  0, 0, PURE,                "axis",                      "the grid's extent on an axis (i32)") \
+X(CLUSTER_RANK,   NT, 1,  0,  0, 0, PURE,                "",                          "the thread block's number among the nest's `cluster` ones, which execute a program together, each with shared memory of its own (i32)") \
 X(SPECIAL,        NT, 1,  0,  0, 0, ORDERED,             "kind",                      "a number of the machine, as the tile op") \
 X(LANE,           T,  1,  0,  0, 0, PURE|VARIES,         "",                          "the lane's number in its warp (i32)") \
 X(WARP,           T,  1,  0,  0, 0, PURE,                "",                          "the warp's number in its role (i32)") \
 /* -- memory: `n` elements from consecutive registers to consecutive addresses -- */ \
 X(LD,             NT, 1,  0,  1, 0, READ,                "n cache evict volatile width pinned hinted ahead", "load; registers whose guard is false keep their value.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `ahead`: it shall be copied to shared memory for that; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
-X(ST,             NT, 0,  1,  1, 0, WRITE,               "n cache evict width hinted", "store; `width` and `hinted` as of a load") \
+X(ST,             NT, 0,  1,  1, 0, WRITE,               "n cache evict width hinted everywhere", "store; `width` and `hinted` as of a load; `everywhere`: at that place of the shared memory of each block of the cluster") \
 X(PREFETCH,       T,  0,  0,  1, 0, READ,                "",                          "asks for the global memory there, which is loaded soon, perhaps; no effect otherwise, wherever it is") \
 X(ATOM,           NT, 1,  1,  1, 0, READ|WRITE|ATOMIC|VARIES, "kind sem scope",            "read-modify-write; the value before") \
 X(ATOM_CAS,       NT, 1,  2,  1, 0, READ|WRITE|ATOMIC|VARIES, "sem scope",                 "compare (src 0) and swap (src 1); the value before") \
@@ -59,6 +60,8 @@ X(WGMMA,          T,  1,  3,  2, 0, READ|PRODUCT|ORDERED|ALWAYS|VARIES, "atom co
 X(MMA_COMMIT,     NT, 0,  0,  0, 0, ORDERED|ALWAYS,      "",                          "this warp's WGMMAs since the last one become a group") \
 X(MMA_WAIT,       NT, 0,  0,  0, 0, ORDERED|ALWAYS,      "groups",                    "until at most that many of its groups are open") \
 X(BAR,            NT, 0,  0,  0, 0, ORDERED|ALWAYS,      "id warps",                  "barrier of `warps` warps (0: of the role); orders their shared and global accesses") \
+X(CLUSTER_ARRIVE, NT, 0,  0,  0, 0, ORDERED|ALWAYS,      "",                          "arrives at the barrier of all warps of the cluster: what this thread accessed before comes before what others do after CLUSTER_WAIT") \
+X(CLUSTER_WAIT,   NT, 0,  0,  0, 0, ORDERED|ALWAYS,      "",                          "until all warps have arrived that often") \
 X(FENCE,          NT, 0,  0,  0, 0, ORDERED,             "kind",                      "memory fence: kind cta, gpu, sys; proxy: what this thread wrote to shared memory may be read by WGMMA; mma: the registers of WGMMA are as they shall be") \
 X(GRID_DEPENDENCY,NT, 0,  0,  0, 0, ORDERED,             "kind",                      "as the tile op; each thread executes it") \
 X(ASSERT,         NT, 0,  1,  0, 0, EFFECT,              "message kind",              "reported by the interpreter if the i1 is false; code for `assert` alone, with option `debug`.  kind: whose promise it is, `assert`, `assume` or `hint`") \
@@ -73,7 +76,7 @@ X(IF,             NT, 0,  1,  0, 2, 0,                   "",                    
 X(ROLE,           NT, 0,  0,  0, 1, ORDERED,             "warps regs",                "these warps alone run the region; roles are siblings") \
 /* -- level nest: statements over tiles -- */ \
 X(NEST,           N,  0,  0,  0, 1, 0,                   "",                          "for every element of a layout: the region's statements; axes are indices") \
-X(REDUCE,         N,  -1, -1, 0, 1, 0,                   "axis combine",              "as the tile op; the region combines (params: accumulators, then elements)") \
+X(REDUCE,         N,  -1, -1, 0, 1, 0,                   "axis combine joins",        "as the tile op; the region combines (params: accumulators, then elements)") \
 X(SCAN,           N,  -1, -1, 0, 1, 0,                   "axis reverse combine",      "as the tile op") \
 X(RELAYOUT,       N,  1,  1,  0, 0, 0,                   "",                          "the same tile in another layout, through registers and shuffles") \
 X(FLIP,           N,  1,  1,  0, 0, 0,                   "axis",                      "the same tile in reverse order along `axis`, in the same layout, through registers and shuffles: no warp digit spells the axis, and it has no padding") \
@@ -92,6 +95,6 @@ X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",              
   X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(ahead, bool) X(contig, int)                  \
   X(constancy, int) X(div, int) X(shape, str) X(digits, int)          \
   X(asm, str) X(constraints, str) X(pack, int) X(turned, int) \
-  X(max_imprecise, int) X(open, bool) X(count, int) X(tx, int) X(map, str) X(written, bool)
+  X(joins, bool) X(everywhere, bool) X(max_imprecise, int) X(open, bool) X(count, int) X(tx, int) X(map, str) X(written, bool)
 
 #endif

@@ -274,8 +274,7 @@ static NestIndex *read_index(NestReader *p, bool unrolled) {
   ir_expect(&p->r, ":");
   int32_t extent = (int32_t)ir_int_in(&p->r, 1, MAX_TILE);
   if (p->r.failed) return NULL;
-  NestIndex *index =
-      unrolled ? index_of_unrolled(p, name, extent) : nest_index(p->n, name, extent);
+  NestIndex *index = unrolled ? index_of_unrolled(p, name, extent) : nest_index(p->n, name, extent);
   vec_push(p->r.arena, &p->open, index);
   return index;
 }
@@ -699,6 +698,7 @@ static void read_option(NestReader *p, const IrAttr *a, int *shared) {
   const IntOption ints[] = {
       {"lanes", &n->lanes, 1, 32},
       {"warps", &n->warps, 1, MOST_WARPS},
+      {"cluster", &n->cluster, 2, TILE_CLUSTER_MOST},
       {"shared", shared, 0, MOST_SHARED},
   };
   if (options_from_attr(&p->r, a, o)) return;

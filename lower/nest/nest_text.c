@@ -342,6 +342,7 @@ static void print_header(Printer *p) {
   }
   text_printf(p->out, ", lanes %d", n->lanes);
   if (n->warps != options_warps(o)) text_printf(p->out, ", warps %d", n->warps);
+  if (n->cluster > 1) text_printf(p->out, ", cluster %d", n->cluster);
   if (n->shared_bytes) text_printf(p->out, ", shared %lld", (long long)n->shared_bytes);
   put_nest_text(p, "}");
   ir_print_place(p->out, p->diags, n->span, &p->last, n->ir_file);

@@ -27,6 +27,7 @@ X(BF16_ARITHMETIC,    "instructions add, subtract and multiply bf16") \
 X(ASYNC_PROXY,        "asynchronous units read shared memory through a proxy of their own, which fences order") \
 X(REGISTER_SHIFTS,    "warpgroups can hand registers to each other (setmaxnreg)") \
 X(GRID_DEPENDENCIES,  "a grid may start before the one before it has ended, and wait for it (griddepcontrol)") \
+X(CLUSTERS,           "thread blocks of a cluster write to each other's shared memory, and have a barrier") \
 X(EXTREMA_OF_THREE,   "the assembler merges two integer min or max into one of three operands")
 
 #define X(name, doc) CAPABILITY_##name,

@@ -27,7 +27,8 @@ static void extend_life(Lives *s, const NestBuffer *b, int at, Span use) {
   if (at > l->last) l->last = at;
 }
 
-/* PTX ISA, "mbarrier": no other access may touch the bytes of an mbarrier that is still valid. */
+/* PTX ISA, "mbarrier": no other access may touch the bytes of an mbarrier that is still valid.
+ * What another thread block writes arrives at any time before the cluster's barrier. */
 static void live_always(Lives *s, const NestBuffer *b) {
   s->life[b->id].first = 0;
   s->life[b->id].last = INT_MAX;
@@ -76,7 +77,8 @@ static void walk_lives(Lives *s, const NestBlock *b) {
     bool copies = st->code == NEST_BULK_COPY || st->code == NEST_CP_ASYNC;
     int *copied = copies ? &s->life[st->mems[0].buffer->id].copied : NULL;
     if (copies && s->depth > *copied) *copied = s->depth;
-    if (st->code == NEST_MBAR_INIT) live_always(s, st->mems[0].buffer);
+    bool everywhere = st->code == NEST_ST && nest_int(st, NA_everywhere, 0);
+    if (st->code == NEST_MBAR_INIT || everywhere) live_always(s, st->mems[0].buffer);
     if (!st->nregions) continue;
     s->depth += is_loop(st);
     for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);

@@ -192,8 +192,8 @@ static bool waits_once(Sync *s, const NestStmt *loop) {
 static void sync_block(Sync *s, NestBlock *b) {
   for (NestStmt *st = b->first, *next; st; st = next) {
     next = st->next;
-    if (st->code == NEST_BAR) {
-      if (!s->accessed && !st->nattrs) nest_remove(st);
+    if (nest_is_barrier(st)) {
+      if (!s->accessed && !st->nattrs && st->code == NEST_BAR) nest_remove(st);
       all_in_order(s);
       continue;
     }

@@ -18,9 +18,7 @@ typedef struct {
 
 static Range range(int64_t lo, int64_t hi) { return (Range){lo, hi, true}; }
 
-static Range of_value(const Folder *s, const TileValue *v) {
-  return v ? s->of[v->id] : (Range){0};
-}
+static Range of_value(const Folder *s, const TileValue *v) { return v ? s->of[v->id] : (Range){0}; }
 
 static bool fits_dtype(DType t, Range r) {
   unsigned bits = dtype_bits(t);
@@ -90,12 +88,13 @@ static Range of_comparison(const Folder *s, const TileOp *op) {
   }
 }
 
-static Range of_source(const TileOp *op) {
+static Range of_source(const Folder *s, const TileOp *op) {
   int64_t value;
   if (tile_const_value(op->results[0], &value)) return range(value, value);
   switch (op->code) {
     case TILE_ARANGE: return range(tile_int(op, TA_start, 0), tile_int(op, TA_end, 0) - 1);
     case TILE_PROGRAM_ID: return range(0, INT32_MAX);
+    case TILE_CLUSTER_RANK: return range(0, s->f->cluster - 1);
     default: return (Range){0};
   }
 }
@@ -118,7 +117,7 @@ static Range of_result(const Folder *s, const TileOp *op) {
     case TILE_LE:
     case TILE_GT:
     case TILE_GE: return of_comparison(s, op);
-    default: return of_source(op);
+    default: return of_source(s, op);
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef NEREID_LOWER_TILE_STRIP_H
 #define NEREID_LOWER_TILE_STRIP_H
 
+#include "lower/analysis/axis.h"
 #include "lower/lower.h"
 
 enum {
@@ -40,11 +41,16 @@ typedef struct {
   uint32_t loops; /* that need it */
 } StripPark;
 
+/* What of the rows that several loops need stays on the processor. */
+typedef enum { STRIPS_LOAD_AGAIN, STRIPS_WHOLE, STRIPS_TWO } StripsFit; /* TWO: programs' rows */
+
 typedef struct {
   Unit *u;
   TileFunc *f;
   Arena *scratch;
   int64_t row, strip; /* elements */
+  int cluster;        /* thread blocks, each of which has a part of the row; 1: the row is whole */
+  StripsFit fit;
   uint32_t nvalues;   /* of the function before the pass */
   int registers;      /* a thread's, where two programs share a multiprocessor; 0: no limit */
   VEC(StripLoop *) loops;
@@ -55,7 +61,17 @@ typedef struct {
 
 /* A tile whose elements are along one axis, as many as a row has. */
 bool strip_is_row(const Strips *s, const TileValue *v);
-/* Finds the loops; false if the kernel stays as it is. */
+/* Strips of a thread block. */
+static inline int64_t strip_count(const Strips *s) { return s->row / s->strip / s->cluster; }
+/* The parameter that an address comes from; NULL if it can't be told. */
+TileValue *strip_root(TileValue *address);
+/* Elements of a row that follow each other in memory are at addresses of their own. */
+bool strip_is_injective(const Strips *s, const AxisInfo *axis, const TileValue *pointer);
+/* Accesses through a and b change their order; false if the kernel does not let them. */
+bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same);
+/* May thread blocks each do a part of each row?  Notes what a launch has to check. */
+bool strip_shares_rows(Strips *s, const AxisInfo *axis);
+/* Finds the loops for `cluster` thread blocks; false if the kernel stays as it is. */
 bool strip_plan(Strips *s);
 /* Makes them. */
 void strip_build(Strips *s);

@@ -8,14 +8,16 @@
 typedef struct {
   Strips *s;
   TileBuilder b;
-  TileValue *first;  /* element of the strip at hand; NULL: 0 */
-  int64_t from;      /* the loop's first strip */
-  size_t loop;       /* number of the loop at hand */
-  int64_t waits;     /* its strips, the first ones, that are waited for one by one */
-  TileValue **copy;  /* by value id: the strip of a row ... */
-  uint32_t *round;   /* ... of that round */
+  TileValue *first; /* element of the strip at hand, in the block's part of the row; NULL: 0 */
+  TileValue *part;  /* where that begins; NULL: the block has the whole row */
+  TileValue *leads; /* with `part`: is this the first block? */
+  int64_t from;     /* the loop's first strip */
+  size_t loop;      /* number of the loop at hand */
+  int64_t waits;    /* its strips, the first ones, that are waited for one by one */
+  TileValue **copy; /* by value id: the strip of a row ... */
+  uint32_t *round;  /* ... of that round */
   uint32_t rounds;
-  TileValue ***held;  /* by park and strip after the parked ones: what registers keep */
+  TileValue ***held; /* by park and strip after the parked ones: what registers keep */
 } Builder;
 
 static Type strip_type(const Strips *s, Type t) {
@@ -41,9 +43,11 @@ static TileValue *strip_range(Builder *x, const TileOp *op) {
   int64_t start = tile_int(op, TA_start, 0);
   TileOp *made = copy_op(x, op, NULL, &t);
   tile_set_int(x->s->f, made, TA_end, start + x->s->strip);
-  if (!x->first) return made->results[0];
-  TileValue *all = tile_build1(&x->b, TILE_SPLAT, type_like(x->first->type, t), x->first, NULL,
-                               NULL);
+  TileValue *begin = x->first ? x->first : x->part;
+  if (!begin) return made->results[0];
+  if (x->first && x->part)
+    begin = tile_build1(&x->b, TILE_ADD, begin->type, x->part, x->first, NULL);
+  TileValue *all = tile_build1(&x->b, TILE_SPLAT, type_like(begin->type, t), begin, NULL, NULL);
   return tile_build1(&x->b, TILE_ADD, t, made->results[0], all, NULL);
 }
 
@@ -160,8 +164,8 @@ static void combine_strip(Builder *x, const TileOp *reduce, TileValue **acc,
   x->b.span = reduce->span;
   if (!name) combine_region(x, reduce, acc, with);
   else
-    acc[0] = tile_build1(&x->b, tile_op_parse(name, strlen(name)), acc[0]->type, acc[0], with[0],
-                         NULL);
+    acc[0] =
+        tile_build1(&x->b, tile_op_parse(name, strlen(name)), acc[0]->type, acc[0], with[0], NULL);
 }
 
 /* ---- loops ---- */
@@ -309,7 +313,7 @@ static int64_t count_waits(const Builder *x, const StripLoop *l) {
 /* The strip, after `from`, before which other loads are parked. */
 static int64_t next_bound(const Builder *x, int64_t from) {
   const Strips *s = x->s;
-  int64_t to = s->row / s->strip;
+  int64_t to = strip_count(s);
   if (x->waits > from) to = x->waits;
   for (size_t i = 0; i < s->parks.len; i++)
     for (int k = 0; k < 2; k++) {
@@ -320,7 +324,7 @@ static int64_t next_bound(const Builder *x, int64_t from) {
 }
 
 /* Reductions take what the loop has accumulated; what waited for them follows. */
-static void end_loop(const StripLoop *l, TileValue *const *acc) {
+static void end_loop(Strips *s, const StripLoop *l, TileValue *const *acc) {
   for (size_t i = 0; i < l->sinks.len; i++) {
     TileOp *op = l->sinks.data[i];
     if (op->code == TILE_LOAD) continue;
@@ -330,6 +334,7 @@ static void end_loop(const StripLoop *l, TileValue *const *acc) {
     }
     memcpy(op->args, acc, op->nargs * sizeof *acc);
     acc += op->nargs;
+    if (s->cluster > 1) tile_set_int(s->f, op, TA_joins, 1);
     tile_move_before(op, l->place);
   }
   for (size_t i = 0; i < l->late.len; i++) tile_move_before(l->late.data[i], l->place);
@@ -363,12 +368,37 @@ static void build_strips(Builder *x, const StripLoop *l) {
   build_parks(x);
   x->from = 0;
   if (n) wait_strip(x), build_strip(x, l, acc, true);
-  for (int64_t from = n ? 1 : 0, to; from < x->s->row / x->s->strip; from = to) {
+  for (int64_t from = n ? 1 : 0, to; from < strip_count(x->s); from = to) {
     to = next_bound(x, from);
     if (is_unrolled(x, from)) build_each(x, l, acc, from, to);
     else build_loop(x, l, acc, n, from, to);
   }
-  end_loop(l, acc);
+  end_loop(x->s, l, acc);
+}
+
+/* ---- thread blocks ---- */
+
+/* What is no row's the first block stores for all. */
+static void lead_store(TileOp *op, void *ctx) {
+  Builder *x = ctx;
+  if (op->code != TILE_STORE || strip_is_row(x->s, op->args[0])) return;
+  TileBuilder b = {x->s->f, op->parent, op, op->span};
+  Type t = type_like(x->leads->type, op->args[1]->type);
+  TileValue *leads = x->leads;
+  if (t.rank) leads = tile_build1(&b, TILE_SPLAT, t, leads, NULL, NULL);
+  op->args[2] = op->args[2] ? tile_build1(&b, TILE_AND, t, op->args[2], leads, NULL) : leads;
+}
+
+static void build_blocks(Builder *x) {
+  Strips *s = x->s;
+  Type i32 = type_scalar(DT_I32);
+  TileBuilder b = {s->f, s->f->body, s->f->body->first, s->f->span};
+  s->f->cluster = s->cluster;
+  TileValue *rank = tile_build1(&b, TILE_CLUSTER_RANK, i32, NULL, NULL, NULL);
+  TileValue *length = tile_const_int(&b, i32, s->row / s->cluster);
+  x->part = tile_build1(&b, TILE_MUL, i32, rank, length, NULL);
+  x->leads = tile_build1(&b, TILE_EQ, type_scalar(DT_I1), rank, tile_const_int(&b, i32, 0), NULL);
+  tile_walk(s->f->body, lead_store, x);
 }
 
 /* No row is left. */
@@ -397,6 +427,7 @@ void strip_build(Strips *s) {
   x.held = ARENA_ARRAY(s->scratch, TileValue **, s->parks.len);
   for (size_t i = 0; i < s->parks.len; i++)
     x.held[i] = ARENA_ARRAY(s->scratch, TileValue *, (size_t)s->parks.data[i].held);
+  if (s->cluster > 1) build_blocks(&x);
   for (x.loop = 0; x.loop < s->loops.len; x.loop++) build_strips(&x, s->loops.data[x.loop]);
   drop_rows(s);
   build_pairs(s);

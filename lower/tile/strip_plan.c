@@ -11,7 +11,7 @@
 #include "lower/tile/strip.h"
 
 enum {
-  COMPARED_MOST = 256, /* values of two addresses */
+  COMPARED_MOST = 256,  /* values of two addresses */
   STRIP_REGISTERS = 48, /* of a thread for the strip at hand; others keep strips, ... */
   HELD_MOST = 8         /* ... not more, since each has statements of its own in all loops */
 };
@@ -25,9 +25,9 @@ typedef struct {
 typedef struct {
   Strips *s;
   AxisInfo *axis;
-  bool *written;     /* by value id of a parameter: through it the kernel writes at all, ... */
-  bool *narrow;      /* ... by an op that is no store of a row, ... */
-  uint32_t *done;    /* ... and first in the loop of that number plus 1, or before that */
+  bool *written;  /* by value id of a parameter: through it the kernel writes at all, ... */
+  bool *narrow;   /* ... by an op that is no store of a row, ... */
+  uint32_t *done; /* ... and first in the loop of that number plus 1, or before that */
   VEC(Passed) passed;
   uint32_t *late;    /* by value id: 1 + the loop whose reductions a narrow value waits for */
   uint32_t *fixed;   /* by value id: 1 + the loop that executes a fixed load */
@@ -35,21 +35,12 @@ typedef struct {
   uint32_t *visited; /* by value id: the last walk over operands that came by */
   uint32_t walks;
   StripLoop *open;
-  uint32_t number;   /* 1 + that of the open loop */
-  bool stores;       /* the open loop stores */
+  uint32_t number; /* 1 + that of the open loop */
+  bool stores;     /* the open loop stores */
   bool refused;
 } Planner;
 
 /* ---- rows ---- */
-
-static bool is_row_type(const Strips *s, const Type *t) {
-  if (!t->rank || type_numel(*t) != s->row) return false;
-  for (int a = 0; a < t->rank; a++)
-    if (t->shape[a] == s->row) return true;
-  return false;
-}
-
-bool strip_is_row(const Strips *s, const TileValue *v) { return v && is_row_type(s, &v->type); }
 
 typedef enum { NARROW, ROW_PURE, ROW_LOAD, ROW_SINK, REFUSED } Kind;
 
@@ -115,12 +106,6 @@ static Kind kind_of(const Strips *s, const TileOp *op) {
 
 /* ---- parameters ---- */
 
-/* The parameter that an address comes from; NULL if it can't be told. */
-static TileValue *root_of(TileValue *address) {
-  TileValue *v = tile_address_root(address);
-  return v && v->block && !v->block->owner ? v : NULL;
-}
-
 static TileValue *written_pointer(const TileOp *op) {
   bool writes = tile_op_flags(op->code) & TILE_WRITE && op->nargs && op->args[0];
   return writes && op->args[0]->type.dtype == DT_PTR ? op->args[0] : NULL;
@@ -128,7 +113,7 @@ static TileValue *written_pointer(const TileOp *op) {
 
 static void note_written(TileOp *op, void *ctx) {
   Planner *p = ctx;
-  TileValue *pointer = written_pointer(op), *root = pointer ? root_of(pointer) : NULL;
+  TileValue *pointer = written_pointer(op), *root = pointer ? strip_root(pointer) : NULL;
   p->refused |= op->code == TILE_ASM_IMPURE || (pointer && !root);
   if (root) p->written[root->id] = true;
 }
@@ -142,22 +127,12 @@ static void note_done(TileOp *op, void *ctx) {
   Planner *p = ctx;
   TileValue *pointer = written_pointer(op);
   if (!pointer) return;
-  note_store(p, root_of(pointer), p->number);
-  p->narrow[root_of(pointer)->id] = true;
+  note_store(p, strip_root(pointer), p->number);
+  p->narrow[strip_root(pointer)->id] = true;
 }
 
-/* Accesses through a and b change their order. */
 static void assume_apart(Planner *p, TileValue *a, TileValue *b, bool or_same) {
-  Strips *s = p->s;
-  if (s->f->options.alias == NEREID_ALIAS_DISJOINT) return;
-  p->refused |= s->f->options.alias == NEREID_ALIAS_ORDERED || s->npairs == STRIP_PAIRS_MOST;
-  for (int i = 0; i < s->npairs; i++) {
-    StripPair *x = &s->pairs[i];
-    if ((x->a != a || x->b != b) && (x->a != b || x->b != a)) continue;
-    x->or_same &= or_same;
-    return;
-  }
-  if (!p->refused) s->pairs[s->npairs++] = (StripPair){a, b, or_same};
+  p->refused |= !strip_assume_apart(p->s, a, b, or_same);
 }
 
 /* The open loop needs the load. */
@@ -230,16 +205,13 @@ static bool any_needs_load(Planner *p, const TileOp *op, const TileOp *load) {
   return false;
 }
 
-/* Elements of a row that follow each other in memory are at addresses of their own. */
 static bool is_injective(const Planner *p, const TileValue *pointer) {
-  for (int a = 0; a < pointer->type.rank; a++)
-    if (p->axis[pointer->id].contig[a] == p->s->row) return true;
-  return false;
+  return strip_is_injective(p->s, p->axis, pointer);
 }
 
 /* Strips change the order of two accesses of a loop, one of which stores. */
 static void check_order(Planner *p, const TileOp *x, const TileOp *y) {
-  TileValue *a = root_of(x->args[0]), *b = root_of(y->args[0]);
+  TileValue *a = strip_root(x->args[0]), *b = strip_root(y->args[0]);
   ValueComparison same = {-1, -1, COMPARED_MOST};
   if (a != b) assume_apart(p, a, b, false);
   else if (!values_alike(x->args[0], y->args[0], &same) || !is_injective(p, x->args[0]))
@@ -251,7 +223,7 @@ static void close_loop(Planner *p, TileOp *place) {
   if (!l->sinks.len) return;
   for (size_t i = 0; i < l->sinks.len; i++) {
     const TileOp *x = l->sinks.data[i];
-    if (x->code == TILE_STORE) note_store(p, root_of(x->args[0]), p->number + 1);
+    if (x->code == TILE_STORE) note_store(p, strip_root(x->args[0]), p->number + 1);
     for (size_t k = 0; k < i; k++) {
       const TileOp *y = l->sinks.data[k];
       bool memory = x->code != TILE_REDUCE && y->code != TILE_REDUCE;
@@ -297,7 +269,7 @@ static void plan_narrow(Planner *p, TileOp *op) {
 static bool has_stored(const Planner *p, const TileValue *root) {
   for (size_t i = 0; i < p->open->sinks.len; i++) {
     const TileOp *x = p->open->sinks.data[i];
-    if (x->code == TILE_STORE && root_of(x->args[0]) == root) return true;
+    if (x->code == TILE_STORE && strip_root(x->args[0]) == root) return true;
   }
   return false;
 }
@@ -305,7 +277,7 @@ static bool has_stored(const Planner *p, const TileValue *root) {
 /* A load after a store to the same memory begins a loop: it may be parked before that. */
 static void plan_row_access(Planner *p, TileOp *op) {
   bool load = op->code == TILE_LOAD;
-  TileValue *root = op->code == TILE_REDUCE ? NULL : root_of(op->args[0]);
+  TileValue *root = op->code == TILE_REDUCE ? NULL : strip_root(op->args[0]);
   p->refused |= !root && op->code != TILE_REDUCE;
   if (load && (!root || !p->written[root->id])) return; /* free */
   if (any_needs_late(p, op, false) || (load && has_stored(p, root))) close_loop(p, op);
@@ -341,7 +313,7 @@ static int64_t bytes_of_strip(const Strips *s, const StripPark *x) {
 /* Shared memory goes to the fixed loads first, then to those that most loops need. */
 static void take_room(Planner *p, int64_t room) {
   Strips *s = p->s;
-  int64_t all = s->row / s->strip;
+  int64_t all = strip_count(s);
   for (size_t i = 0; i < s->parks.len; i++) s->parks.data[i].strips = s->parks.data[i].held = 0;
   for (;;) {
     StripPark *best = NULL;
@@ -362,7 +334,7 @@ static void take_room(Planner *p, int64_t room) {
 /* Strips for which shared memory has no room.  Are all in registers that several loops need? */
 static bool hold_rest(Strips *s, int64_t threads, int64_t registers) {
   enum { REGISTER_BYTES = 4 };
-  int64_t left = (registers - STRIP_REGISTERS) * REGISTER_BYTES * threads, all = s->row / s->strip;
+  int64_t left = (registers - STRIP_REGISTERS) * REGISTER_BYTES * threads, all = strip_count(s);
   int64_t most = HELD_MOST;
   bool whole = true;
   for (size_t i = 0; i < s->parks.len; i++) {
@@ -401,14 +373,16 @@ static bool plan_two(Planner *p, int64_t threads) {
 static bool plan_parks(Planner *p) {
   Strips *s = p->s;
   int64_t threads = s->strip / STRIP_THREAD_ELEMENTS;
+  s->fit = STRIPS_TWO;
   for (size_t i = 0; i < s->parks.len; i++)
     s->parks.data[i].chained = any_needs_load(p, s->parks.data[i].load, NULL);
   if (plan_two(p, threads)) return true;
   take_room(p, s->u->machine->shared - STRIP_SHARED_LEFT);
-  hold_rest(s, threads, registers_of(s, threads));
+  bool whole = hold_rest(s, threads, registers_of(s, threads));
+  s->fit = whole ? STRIPS_WHOLE : STRIPS_LOAD_AGAIN;
   for (size_t i = 0; i < s->parks.len; i++) {
     const StripPark *x = &s->parks.data[i];
-    if (x->fixed && x->loops > 1 && x->strips + x->held < s->row / s->strip) return false;
+    if (x->fixed && x->loops > 1 && x->strips + x->held < strip_count(s)) return false;
   }
   return true;
 }
@@ -436,8 +410,8 @@ static bool stores_what_it_loads(Planner *p, const StripPark *x, const TileValue
   for (size_t l = 0; l < s->loops.len; l++)
     for (size_t i = 0; i < s->loops.data[l]->sinks.len; i++) {
       const TileOp *op = s->loops.data[l]->sinks.data[i];
-      if (op->code != TILE_STORE || root_of(op->args[0]) != written) continue;
-      ValueComparison same = {root_of(x->load->args[0])->id, written->id, COMPARED_MOST};
+      if (op->code != TILE_STORE || strip_root(op->args[0]) != written) continue;
+      ValueComparison same = {strip_root(x->load->args[0])->id, written->id, COMPARED_MOST};
       row &= l == x->last && values_alike(x->load->args[0], op->args[0], &same) &&
              is_loaded_by(p, s->loops.data[l], i, x->load);
     }
@@ -450,10 +424,10 @@ static void assume_passed(Planner *p) {
   for (size_t i = 0; i < p->passed.len; i++) {
     const Passed *x = &p->passed.data[i];
     const StripPark *park = park_of_load(s, x->load);
-    bool whole = park->strips + park->held == s->row / s->strip;
+    bool whole = park->strips + park->held == strip_count(s);
     if (whole && p->done[x->written->id] > park->first + 1) continue;
     bool or_same = stores_what_it_loads(p, park, x->written);
-    assume_apart(p, root_of(x->load->args[0]), x->written, or_same);
+    assume_apart(p, strip_root(x->load->args[0]), x->written, or_same);
   }
 }
 
@@ -472,7 +446,7 @@ bool strip_plan(Strips *s) {
   tile_walk(s->f->body, note_written, &p);
   for (TileOp *op = s->f->body->first; op && !p.refused; op = op->next) plan_op(&p, op);
   if (p.refused || p.open->sinks.len || !s->loops.len) return false;
-  if (!plan_parks(&p)) return false;
+  if (!plan_parks(&p) || (s->cluster > 1 && !strip_shares_rows(s, p.axis))) return false;
   assume_passed(&p);
   return !p.refused;
 }

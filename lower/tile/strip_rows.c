@@ -7,10 +7,10 @@
 
 typedef struct {
   Strips *s;
-  uint32_t *last;  /* by value id: the number of its last use in the body */
-  bool *loaded;    /* by value id: it depends on what was loaded */
-  uint32_t number; /* of the op at hand */
-  int64_t row;     /* the longest operand of a reduction */
+  uint32_t *last;     /* by value id: the number of its last use in the body */
+  bool *loaded;       /* by value id: it depends on what was loaded */
+  uint32_t number;    /* of the op at hand */
+  int64_t row;        /* the longest operand of a reduction */
   int64_t live, most; /* bits an element */
 } Live;
 
@@ -73,14 +73,44 @@ static bool is_crowded(Strips *s) {
   return 2 * held >= registers_a_thread(s->u);
 }
 
+/* A plan for so many thread blocks; `s` has the row. */
+static bool plan_for(const Strips *s, int cluster, Strips *out) {
+  *out = (Strips){.u = s->u, .f = s->f, .scratch = s->scratch, .nvalues = s->nvalues};
+  out->row = s->row;
+  out->strip = s->strip;
+  out->cluster = cluster;
+  return s->row % (s->strip * cluster) == 0 && strip_plan(out);
+}
+
+static bool takes_clusters(const Strips *s) {
+  const Options *o = &s->f->options;
+  return machine_has(s->u->machine, HAS_CLUSTERS) && !o->debug && !s->f->cluster;
+}
+
+/* One thread block, unless several hold a row that it loads again, or so little of it that two
+ * programs share a multiprocessor. */
+static bool plan_best(const Strips *s, Strips *best) {
+  bool found = plan_for(s, 1, best);
+  if (!takes_clusters(s)) return found;
+  int warps = options_warps(&s->f->options);
+  for (int n = 2; n <= TILE_CLUSTER_MOST && n * warps <= NEST_CLUSTER_WARPS; n *= 2) {
+    Strips more;
+    if (!plan_for(s, n, &more) || more.fit <= (found ? best->fit : STRIPS_LOAD_AGAIN)) continue;
+    *best = more;
+    found = true;
+  }
+  return found;
+}
+
 bool pass_strip_rows(Unit *u) {
   Strips s = {.u = u, .f = u->tile, .scratch = arena_child(u->arena), .nvalues = u->tile->nvalues};
   int64_t threads = (int64_t)options_warps(&u->tile->options) * u->machine->lanes;
   s.strip = threads * STRIP_THREAD_ELEMENTS;
-  if (is_crowded(&s) && strip_plan(&s)) {
+  Strips best;
+  if (is_crowded(&s) && plan_best(&s, &best)) {
     u->ordered = text_new(u->arena);
     tile_print(&u->ordered, u->tile, u->diags);
-    strip_build(&s);
+    strip_build(&best);
   }
   arena_free(s.scratch);
   return true;

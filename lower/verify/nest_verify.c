@@ -373,6 +373,21 @@ static void check_roles(NestCheck *c) {
       warps += more < 0 || more > c->n->warps ? c->n->warps + 1LL : more;
     }
   if (warps > c->n->warps) nest_fail(c, NULL, E_NEST_ROLES, (long long)warps, c->n->warps);
+  if (c->n->cluster > 1 && c->n->cluster * c->n->warps > NEST_CLUSTER_WARPS)
+    nest_fail(c, NULL, E_NEST_CLUSTER, c->n->cluster, c->n->warps, NEST_CLUSTER_WARPS);
+}
+
+/* Warps arrive at the cluster's barrier, then wait, and so on. */
+static void check_meetings(NestCheck *c) {
+  bool arrived = false;
+  for (const NestStmt *s = c->n->body->first; s; s = s->next) {
+    if (s->code != NEST_CLUSTER_ARRIVE && s->code != NEST_CLUSTER_WAIT) continue;
+    bool arrives = s->code == NEST_CLUSTER_ARRIVE;
+    if (arrives == arrived)
+      nest_fail(c, s, E_NEST_CLUSTER_ORDER, nest_op_name(s->code),
+                nest_op_name(arrives ? NEST_CLUSTER_WAIT : NEST_CLUSTER_ARRIVE));
+    arrived = arrives;
+  }
 }
 
 /* ---- the budget ---- */
@@ -440,6 +455,7 @@ bool nest_verify(const Nest *n, Diags *d) {
   check_buffers(&c);
   check_maps(&c);
   check_roles(&c);
+  check_meetings(&c);
   if (diag_errors(d) > before || !nest_within_budget(n, d)) return false;
   check_block(&c, n->body);
   if (diag_errors(d) == before) check_wait(&c);
@@ -668,6 +684,16 @@ static bool check_mov(NestCheck *c, const NestStmt *s) {
 
 static bool check_number(NestCheck *c, const NestStmt *s) { return check_dst(c, s, DT_I32, 1); }
 
+/* All thread blocks come by as often as each other. */
+static bool check_cluster(NestCheck *c, const NestStmt *s) {
+  if (c->n->cluster > 1 && !s->parent->owner) return true;
+  return nest_fail(c, s, E_NEST_NO_CLUSTER, nest_stmt_name(s));
+}
+
+static bool check_cluster_rank(NestCheck *c, const NestStmt *s) {
+  return check_cluster(c, s) && check_number(c, s);
+}
+
 static bool check_grid(NestCheck *c, const NestStmt *s) {
   if (!check_has_attr(c, s, NA_axis)) return false;
   if (nest_int(s, NA_axis, 0) > 2)
@@ -693,6 +719,9 @@ static bool check_ld(NestCheck *c, const NestStmt *s) {
 
 static bool check_st(NestCheck *c, const NestStmt *s) {
   int64_t n = nest_int(s, NA_n, 1);
+  bool everywhere = nest_int(s, NA_everywhere, 0);
+  if (everywhere && (c->n->cluster < 2 || !s->mems[0].buffer))
+    return nest_fail(c, s, E_NEST_NO_CLUSTER, nest_attr_name(NA_everywhere));
   return check_src(c, s, 0, s->type, n) && check_access(c, s, s->type, n);
 }
 
@@ -932,6 +961,7 @@ static bool check_reduce(NestCheck *c, const NestStmt *s) {
   if (!s->nsrcs || s->ndsts != s->nsrcs)
     return nest_fail(c, s, E_NEST_COUNT, nest_stmt_name(s), (int)s->ndsts, "results",
                      (int)s->nsrcs);
+  if (nest_int(s, NA_joins, 0) && !check_cluster(c, s)) return false;
   for (uint32_t i = 0; i < s->nsrcs; i++) {
     if (!nest_check_ref(c, s, &s->srcs[i], 1) || !nest_check_ref(c, s, &s->dsts[i], 1))
       return false;
@@ -1025,6 +1055,9 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_PID] = {false, check_grid},
     [NEST_NPROG] = {false, check_grid},
     [NEST_SPECIAL] = {false, check_special},
+    [NEST_CLUSTER_RANK] = {false, check_cluster_rank},
+    [NEST_CLUSTER_ARRIVE] = {false, check_cluster},
+    [NEST_CLUSTER_WAIT] = {false, check_cluster},
     [NEST_LANE] = {false, check_number},
     [NEST_WARP] = {false, check_number},
     [NEST_LD] = {true, check_ld},

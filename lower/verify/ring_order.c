@@ -492,7 +492,7 @@ bool ring_is_ordering(const NestStmt *st) {
     case NEST_CP_COMMIT: case NEST_CP_WAIT: case NEST_MBAR_INIT: case NEST_MBAR_EXPECT:
     case NEST_MBAR_ARRIVE: case NEST_BULK_COPY: case NEST_MBAR_WAIT: case NEST_WGMMA:
     case NEST_MMA_COMMIT: case NEST_MMA_WAIT: case NEST_BULK_STORE: case NEST_BULK_COMMIT:
-    case NEST_BULK_WAIT: case NEST_BAR: case NEST_FENCE: return true;
+    case NEST_BULK_WAIT: case NEST_BAR: case NEST_FENCE: case NEST_CLUSTER_WAIT: return true;
     default: return false;
   }
 }
@@ -515,6 +515,7 @@ void ring_access(Check *c, State *s, const Step *step) {
   if (who == BY_NONE) return;
   if (who == BY_UNKNOWN && ring_is_ordering(st)) fault_at(c, step, W_RING_UNKNOWN);
   switch (st->code) {
+    case NEST_CLUSTER_WAIT: if (nest_is_barrier(st)) at_barrier(c, s); return;
     case NEST_BAR: if (!nest_int(st, NA_warps, 0)) at_barrier(c, s); return;
     case NEST_FENCE: at_fence(c, s, st); return;
     case NEST_CP_COMMIT: commit_group(s, GROUP_COPIES); return;

@@ -324,6 +324,7 @@ static Range computed(const Check *c, const State *s, const NestStmt *st) {
   if (st->code == NEST_MOV) return x;
   if (st->code == NEST_LANE) return range(0, c->n->lanes - 1);
   if (st->code == NEST_WARP) return range(0, c->n->warps - 1);
+  if (st->code == NEST_CLUSTER_RANK) return range(0, c->n->cluster - 1);
   if (st->code != NEST_OP || dtype_is_float(st->type)) return anything();
   switch (st->op) {
     case TILE_ADD: return sum(st, x, y);

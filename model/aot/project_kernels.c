@@ -198,7 +198,8 @@ static void put_entry(FILE *f, const ProjectCode *c, size_t i, const char *suffi
   fprintf(f, "{\"%s\", k%zu%s_ptx, ", v->entry, i, suffix);
   if (c->cubin) fprintf(f, "k%zu%s_cubin, ", i, suffix);
   else fputs("NULL, ", f);
-  fprintf(f, "%d, %lld, ", v->threads, (long long)v->shared);
+  fprintf(f, "%d, %d, ", v->threads, v->cluster > 1 ? v->cluster : 1);
+  fprintf(f, "%lld, ", (long long)v->shared);
 }
 
 static int argument_of(const ImageVariant *v, int param) {

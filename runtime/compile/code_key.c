@@ -76,7 +76,7 @@ static void add_map(KeyMaker *k, const ImageMap *m) {
 }
 
 static bool add_variant(KeyMaker *k, const ImageVariant *v) {
-  const int numbers[] = {v->kind, v->threads, v->nslots, v->has_grid};
+  const int numbers[] = {v->kind, v->threads, v->cluster, v->nslots, v->has_grid};
   cache_key_text(k, v->target);
   cache_key_text(k, v->entry);
   cache_key_add(k, numbers, sizeof numbers);

@@ -296,6 +296,7 @@ static int generate(Maker *m, const nereid_request *r) {
                       .code = code.text,
                       .size = code.len,
                       .threads = code.threads,
+                      .cluster = code.cluster,
                       .shared = code.shared_bytes};
   if (!cubin) return 0;
   status = cubin_assemble(&m->assembled, &v->size, code.text, code.len, m->c->unit->machine->name,

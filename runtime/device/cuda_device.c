@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "lower/target/machine.h"
-#include "runtime/device/device.h"
 #include "runtime/device/cuda_state.h"
+#include "runtime/device/device.h"
 #include "runtime/device/gpu_target.h"
 #include "runtime/device/ptx_registers.h"
 #include "runtime/device/replay.h"
@@ -38,10 +38,16 @@ static bool cuda_replay_supported(const nereid_device *d) {
 
 /* ---- nodes ---- */
 
+/* Thread blocks: those of a cluster follow each other along the first axis. */
+static uint64_t blocks_along(const Start *s, int axis) {
+  int cluster = s->chosen->variant->cluster;
+  return (uint64_t)s->launched[axis] * (!axis && cluster > 1 ? (uint64_t)cluster : 1);
+}
+
 static CuKernelNode kernel_node(const Start *s) {
   const Loaded *k = s->chosen;
   return (CuKernelNode){.function = k->entry,
-                        .grid = {s->launched[0], s->launched[1], s->launched[2]},
+                        .grid = {(unsigned)blocks_along(s, 0), s->launched[1], s->launched[2]},
                         .block = {(unsigned)k->resources.threads, 1, 1},
                         .shared = (unsigned)k->resources.shared_bytes,
                         .params = s->pointers};
@@ -713,11 +719,12 @@ static int check_cuda(const Start *s) {
   const char *kernel = s->kernel->image->name;
   int threads = s->chosen->variant->threads;
   for (int i = 0; i < 3; i++) {
-    uint32_t extent = s->launched[i];
-    if (extent <= (uint32_t)c->max_grid[i]) continue;
-    error_set(NEREID_E_RESOURCES, E_RUN_GRID_LIMIT, "xyz"[i], extent, d -> name, c -> max_grid[i]);
+    uint64_t extent = blocks_along(s, i);
+    if (extent <= (uint64_t)c->max_grid[i]) continue;
+    error_set(NEREID_E_RESOURCES, E_RUN_GRID_LIMIT, "xyz"[i], (unsigned long long)extent, d -> name,
+              c -> max_grid[i]);
     error_of_kernel(kernel);
-    return error_resource((Resource){"grid", extent, c->max_grid[i]});
+    return error_resource((Resource){"grid", (int64_t)extent, c->max_grid[i]});
   }
   if (threads <= c->max_threads) return 0;
   error_set(NEREID_E_RESOURCES, E_RUN_THREADS, kernel, threads, d->name, c->max_threads);
@@ -733,7 +740,7 @@ static int launch_with_flags(const Start *s, void *stream) {
                         .shared = (unsigned)k->resources.shared_bytes,
                         .stream = stream,
                         .attributes = attributes};
-  memcpy(how.grid, s->launched, sizeof how.grid);
+  for (int i = 0; i < 3; i++) how.grid[i] = (unsigned)blocks_along(s, i);
   if (may_overlap(c, s)) attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_PDL, 0, {1}};
   if (s->flags & NEREID_LAUNCH_COOPERATIVE)
     attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_COOPERATIVE, 0, {1}};
@@ -752,7 +759,7 @@ static int launch_cuda(const Start *s, void *stream) {
   CUDA_ENTER(s->kernel->device);
   const Loaded *k = s->chosen;
   if (needs_flags(s)) return launch_with_flags(s, stream);
-  CuResult r = api->launch(k->entry, s->launched[0], s->launched[1], s->launched[2],
+  CuResult r = api->launch(k->entry, (unsigned)blocks_along(s, 0), s->launched[1], s->launched[2],
                            (unsigned)k->resources.threads, 1, 1,
                            (unsigned)k->resources.shared_bytes, stream, s->pointers, NULL);
   return cuda_failed(api, r, "launching the kernel");

@@ -62,7 +62,9 @@ typedef struct {
    * lines of findings.  Else NULL. */
   const char *source_name, *source;
   size_t source_size;
-  int threads;
+  int threads;     /* of a thread block */
+  int cluster;     /* thread blocks of a program: the first axis of the grid has as many times more;
+                      0 and 1: its own is one */
   int64_t shared;
   IntExpr *guards;
   int nguards;

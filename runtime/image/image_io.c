@@ -85,7 +85,9 @@ static void write_variant(Text *t, const ImageVariant *v, int nparams) {
   text_quote(t, v->target);
   text_printf(t, " %s ", nereid_kind_name(v->kind));
   text_quote(t, v->entry);
-  text_printf(t, " threads %d shared %lld\n", v->threads, (long long)v->shared);
+  text_printf(t, " threads %d", v->threads);
+  if (v->cluster > 1) text_printf(t, " cluster %d", v->cluster);
+  text_printf(t, " shared %lld\n", (long long)v->shared);
   if (v->file) {
     text_puts(t, "file ");
     text_quote(t, v->file);
@@ -376,21 +378,27 @@ static void read_deep(ImageReader *r, ImageVariant *v, bool loops) {
   v->turns.text = read_line_quoted(r);
 }
 
+static void read_variant_line(ImageReader *r, ImageVariant *v) {
+  enum { CLUSTER_MOST = 16 };
+  v->target = read_quoted(r);
+  need(r, " ");
+  v->kind = read_code_kind(r);
+  need(r, " ");
+  v->entry = read_quoted(r);
+  need(r, " threads ");
+  v->threads = (int)read_bounded(r, 1 << 16);
+  if (accept_word(r, " cluster ")) v->cluster = (int)read_bounded(r, CLUSTER_MOST);
+  need(r, " shared ");
+  v->shared = read_bounded(r, 1LL << 40);
+  need(r, "\n");
+}
+
 static int read_variant(ImageReader *r) {
   ImageVariant v = {0};
   VEC(IntExpr) guards = {0};
   VEC(ImageSlot) slots = {0};
   VEC(ImageNoAlias) noalias = {0};
-  v.target = read_quoted(r);
-  need(r, " ");
-  v.kind = read_code_kind(r);
-  need(r, " ");
-  v.entry = read_quoted(r);
-  need(r, " threads ");
-  v.threads = (int)read_bounded(r, 1 << 16);
-  need(r, " shared ");
-  v.shared = read_bounded(r, 1LL << 40);
-  need(r, "\n");
+  read_variant_line(r, &v);
   while (!r->bad && !accept_word(r, "code ")) {
     IntExpr guard = {0};
     ImageSlot slot = {0};

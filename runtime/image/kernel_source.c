@@ -333,6 +333,7 @@ static void put_variant(Text *t, const Writer *w, int i) {
   text_printf(t, "    return cuLaunchKernel(k->functions[%d],\n", i);
   for (int axis = 0; axis < 3; axis++)
     if (v->has_grid) text_printf(t, "        (unsigned)%s,\n", intexpr_c(w->arena, &v->grid[axis]));
+    else if (!axis && v->cluster > 1) text_printf(t, "        %d * %s,\n", v->cluster, axes[axis]);
     else text_printf(t, "        %s,\n", axes[axis]);
   text_printf(t, "        %d, 1, 1, %lld, stream, params, 0);\n  }\n", v->threads,
               (long long)v->shared);

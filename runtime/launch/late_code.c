@@ -157,6 +157,7 @@ static int adopt_code(nereid_image **out, const nereid_kernel *k, const ImageVar
   own.code = made->code;
   own.size = made->size;
   own.threads = made->threads;
+  own.cluster = made->cluster;
   own.shared = made->shared;
   take_interface(&own, image->arena, k, v, made);
   if (kind == LATE_LOOPS) take_loops(&own, v, made, arg_slots(v));

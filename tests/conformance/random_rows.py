@@ -17,10 +17,10 @@ class Kernel:
 
     def __init__(self, r):
         self.r, self.n_lines = r, 0
-        self.large = r.random() < 0.2  # shared memory does not hold several such rows
-        self.block = 65536 if self.large else r.choice([4096, 8192])
-        self.warps = r.choice([4, 8, 16]) if self.large else 1
-        self.target = r.choice(["sm_86", "sm_90a"])
+        self.large = r.random() < 0.4  # shared memory does not hold several such rows
+        self.block = r.choice([65536, 131072]) if self.large else r.choice([4096, 8192])
+        self.warps = r.choice([4, 8, 16, 32]) if self.large else 1
+        self.target = r.choice(["sm_86", "sm_90a", "sm_90a"])
         self.n = r.choice([self.block, self.block - 8, self.block - 77, self.block // 2 + 16])
         self.masked = self.n < self.block or r.random() < 0.3
         self.stride = self.n + r.choice([0, 0, 8, 3])
@@ -105,7 +105,7 @@ def run(*words):
 
 
 def check(k, folder):
-    """What differs, and whether there are strips."""
+    """What differs, whether there are strips, and whether blocks share them."""
     path = folder / "rows.py"
     path.write_text(k.text())
     alias = k.r.random() < 0.25 and k.types["a"] == k.types["x"]
@@ -134,26 +134,26 @@ def check(k, folder):
     strips = result(source, "nest", ROWS, *words, "--target", k.target)
     wrong = [] if strips == expected else ["nest"]
     text = run("compile", source, "--sig", sig, *words, "--target", k.target, "--emit", "tile")
-    return wrong, "unpark" in text
+    return wrong, "unpark" in text, "cluster_rank" in text
 
 
 def main(count, seed):
-    passed = failed = strips = 0
+    passed = failed = strips = clusters = 0
     for i in range(count):
         k = make(random.Random(seed + i))
         with tempfile.TemporaryDirectory() as name:
             try:
-                wrong, strip = check(k, pathlib.Path(name))
+                wrong, strip, cluster = check(k, pathlib.Path(name))
             except RuntimeError as e:
-                wrong, strip = [str(e)], 0
-        strips += strip
+                wrong, strip, cluster = [str(e)], 0, 0
+        strips, clusters = strips + strip, clusters + cluster
         passed, failed = passed + (not wrong), failed + bool(wrong)
         if wrong:
             print(f"FAIL seed {seed + i}: {', '.join(wrong)}\n{k.text()}")
-    good = strips * 2 >= count or count < 10
+    good = (strips * 2 >= count and clusters * 10 >= count) or count < 10
     passed, failed = passed + good, failed + (not good)
     if not good:
-        print(f"FAIL {strips} of {count} kernels have strips")
+        print(f"FAIL {strips} of {count} kernels have strips, {clusters} clusters")
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

@@ -149,6 +149,7 @@ static int load_kernel(Device *d, const Kernel *k, Loaded *l) {
                              "finding the kernel in its code");
   if (!code && from_ptx) load_again(d, k, l);
   l->threads = (unsigned)k->threads;
+  l->cluster = k->cluster;
   if (!code) code = model_maps_open(l, k);
   return code ? code : allow_shared(d, k, l);
 }
@@ -262,15 +263,16 @@ int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int6
   Device *d = r->device;
   const Kernel *of = &d->target->kernels[kernel];
   const Loaded *k = &d->kernels[kernel];
-  const unsigned grid[3] = {(unsigned)x, (unsigned)y, (unsigned)z};
   void *params[2 * ARGS_MAX];
   if (x == 0 || y == 0 || z == 0) return 0;
-  if (x < 0 || y < 0 || z < 0 || x > d->max_grid[0] || y > d->max_grid[1] || z > d->max_grid[2])
+  if (x < 0 || y < 0 || z < 0 || x > d->max_grid[0] / of->cluster || y > d->max_grid[1] ||
+      z > d->max_grid[2])
     return model_fail(MODEL_E_USAGE, "kernel %s: a grid of %lld, %lld, %lld is not possible on %s",
                       model_plan.kernels[kernel], (long long)x, (long long)y, (long long)z,
                       d->name);
   const bool boxes = model_maps_fill(d, k, of, args);
   if (!boxes) k = &d->plain[kernel];
+  const unsigned grid[3] = {(unsigned)(x * k->cluster), (unsigned)y, (unsigned)z};
   for (int i = 0; i < nargs; i++) params[i] = (void *)(uintptr_t)&args[i];
   for (int i = 0; boxes && i < of->nmaps; i++) params[nargs + i] = k->maps[i].map;
   const CudaApi *api = model_cuda_enter(d);

@@ -19,6 +19,7 @@ struct Loaded {
   CuModule module;
   CuFunction function;
   unsigned threads, shared; /* to be asked for with a launch */
+  int cluster;              /* thread blocks of a program */
   LaunchMap *maps;          /* as many as the kernel has */
 };
 

@@ -26,8 +26,9 @@ struct Kernel {
   const char *entry;          /* the function's name in the code */
   const char *ptx;
   const unsigned char *cubin; /* machine code for the target alone; NULL: there is none */
-  int threads;                /* of a program */
-  int shared;                 /* bytes of shared memory of a program */
+  int threads;                /* of a thread block */
+  int cluster;                /* thread blocks of a program */
+  int shared;                 /* bytes of shared memory of a thread block */
   const Map *maps;            /* the kernel takes them after its arguments */
   int nmaps;
   const Kernel *plain; /* the kernel without maps, for launches whose tensors the hardware does not

@@ -4,7 +4,7 @@ import os, pathlib, re, subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NEREID = os.environ.get("NEREID", str(ROOT / "build/nereid"))
 OURS, EXAMPLES = ROOT / "tests/lower/barriers/kernels.py", ROOT / "examples/kernels"
-SYNC = re.compile(r"^ *(bar|cp\.commit|cp\.wait|mma\.commit|mma\.wait|mbar\.\w+|bulk\.\w+|"
+SYNC = re.compile(r"^ *(bar|cp\.commit|cp\.wait|mma\.commit|mma\.wait|mbar\.\w+|bulk\.\w+|cluster\.(?:arrive|wait)|"
                   r"fence \{kind \"proxy\"\})")
 # Each a target, warps, stages; the first ones are those of a quick run.
 VARIANTS = [(t, w, s) for s in (3, 2, 4, 1) for t, w in
@@ -17,6 +17,8 @@ SKIPPED = {(name, v) for name in OF_TILES for v in VARIANTS if v not in
 # read back, was not proven: its unrolled loops share their indices.
 SKIPPED |= {(name, v) for name in ("matmul across tf32", "matmul across bytes") for v in VARIANTS
             if v[0] != "sm_90a" and (name, *v[:2]) != ("matmul across tf32", "sm_80", 4)}
+# Thread blocks that share a row: elsewhere it is loaded again.
+SKIPPED |= {("softmax cluster", v) for v in VARIANTS if v[0] != "sm_90a" or v[2] != 3}
 # Without copies that run ahead, the second product's wait is for the first one, too.
 SKIPPED |= {(name, ("sm_90a", 4, 1)) for name in ("grad_keys", "grad_query")}
 # What none of these runs can miss, though the compiler cannot know; and what a proof does not need:
@@ -37,6 +39,7 @@ NEEDLESS = {
     ("attends", "bar @9"): "of mbarriers that the outer loop's barrier shows",
     ("attends", "bar @5"): "of the outer loop: the inner one's come after each turn's last product",
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
+    ("softmax", "bar @5"): "of the result, since the rows may be one array: no element is another's",
     ("gated", 'fence {kind "mma"} @13'): "of the second product, before whose registers are touched",
 }
 
@@ -87,6 +90,9 @@ CASES = dict([
     example("layer_norm:layer_norm_sum_parts", 2, "GROUPS=8 BLOCK=128",
             dw_parts_ptr="rand:f32[8,200]:1", db_parts_ptr="rand:f32[8,200]:2",
             dw_ptr="empty:f32[200]", db_ptr="empty:f32[200]", n_cols=200),
+    ("softmax cluster", (EXAMPLES / "softmax.py", 1, ["BLOCK=131072"],
+                         dict(x_ptr="randn:f32[1,131000]", out_ptr="empty:f32[1,131000]",
+                              n_cols=131000))),
     example("rms_norm", 2, "BLOCK=256", x_ptr="randn:bf16[2,200]", w_ptr="rand:bf16[200]",
             out_ptr="empty:bf16[2,200]", n_cols=200, eps=1e-5),
     example("dropout", 2, "BLOCK=256", x_ptr="rand:f32[400]", out_ptr="empty:f32[400]", n=400,

@@ -414,6 +414,15 @@ static void check_atom(const Atom *atom) {
   "unroll r:8 { %a[r] = mov 0.0 : f16 %acc[r] = mov 0.0 : f32 } st [@b + %t], %a[0] {n 2} : f16 "
 
 /* A warp, an mbarrier, and a tensor of [n, 4] of which a box has [2, 32]. */
+/* Two thread blocks of a warp; lane 0 of each is %g: its rank, and the bytes of both ranks. */
+#define CLUSTER \
+  "nest @k level thread {num_warps 1, lanes 32, cluster 2} { param %p : *i32 {arg 0} " \
+  "buffer @b : shared 16 {align 16} var %r : i32 uniform var %at : i32 uniform " \
+  "var %o : i32 uniform var %l : i32 var %g : i1 var %v : i32 uniform var %q : *i32 uniform " \
+  "%r = cluster.rank %q = ptr_add %p, %r : *i32 %at = mul %r, 4 : i32 %o = sub 4, %at : i32 " \
+  "%l = lane %g = eq %l, 0 : i32 "
+#define MET " cluster.arrive cluster.wait "
+#define SHARED " st [@b + %at], %r {everywhere} if %g : i32 "
 #define BOX \
   "nest @k level thread {target \"sm_90a\", num_warps 1, lanes 32} { param %p : *f32 {arg 0} " \
   "map @m : f32 at %p [32 of 4, 2 of 8 by 16] " \
@@ -473,6 +482,12 @@ static void check_atom(const Atom *atom) {
   X("stored box, written before a wait", BOX STAGED STORED " st [@b], 2.0 if %g : f32 bulk.wait {groups 0} if %g }", "race: `@b` was written while this was storing a box of it") \
   X("stored box, read as global", BOX STAGED STORED " bulk.wait {groups 0} if %g bar %v = ld [%p + 96] : f32 }", "race: this reads an element of `%p`, where an asynchronous copy has not ended") \
   X("stored box, undefined", BOX "fence {kind \"proxy\"} bar " STORED " bulk.wait {groups 0} if %g }", "the stored value is undefined here") \
+  X("cluster", CLUSTER MET SHARED MET " %v = ld [@b + %o] : i32 st [%q], %v if %g : i32 }", "nothing") \
+  X("cluster that reads early", CLUSTER MET SHARED " %v = ld [@b + %o] : i32 }", "race: lane 0 of warp 0 writes byte 0 of `@b`, which warp 1 reads, with no barrier between") \
+  X("cluster with a barrier of a block", CLUSTER MET SHARED " bar %v = ld [@b + %o] : i32 }", "race: warp 1 reads byte 0 of `@b`, which lane 0 of warp 0 writes, with no barrier between") \
+  X("cluster that overwrites", CLUSTER MET SHARED MET " %v = ld [@b + %o] : i32 st [@b + %at], 3 {everywhere} if %g : i32 }", "race: warp 0 reads byte 4 of `@b`, which lane 0 of warp 1 writes, with no barrier between") \
+  X("cluster, each its own", CLUSTER MET " st [@b + %at], 5 if %g : i32 " MET " %v = ld [@b + %o] : i32 st [%q], %v if %g : i32 }", "the stored value is undefined here") \
+  X("cluster, one element", CLUSTER " st [%p], %r if %g : i32 }", "race: lane 0 of warp 0 writes an element of `%p`, which lane 0 of warp 1 writes, with no barrier between") \
   X("counts", "nest @k level thread {num_warps 4, lanes 32} { role {warps 2} { bar {id 1, warps 3} } role {warps 2} { bar {id 1, warps 4} } }", "this barrier waits for 3 warps, and others at it for 4") \
   X("spin", HEAD " { param %p : *i32 {arg 0} var %v : i32 uniform var %g : i1 uniform while %g { %v = ld [%p] {volatile} : i32 %g = ne %v, 99 : i32 } do { } }", "deadlock: 1 programs wait, and none is left to wake them") \
   X("steps", HEAD " { var %i : i32 for %i = 0 to 100000000 step 1 : i32 { } }", "stopped after 5000000 operations: is a loop infinite?") \
