@@ -301,7 +301,8 @@ static NestVar *expand_pointer(Expand *x, const Ref *r, unsigned size, Sum *out)
   if (adds && expand(x, &st->srcs[1], &by)) base = expand_pointer(x, &st->srcs[0], size, out);
   if (st->code == NEST_MOV) base = expand_pointer(x, &st->srcs[0], size, out);
   x->depth--;
-  if (!base || !add_sum(out, &by, 1) || !carried) return base;
+  if (!base || !add_sum(out, &by, 1)) return NULL;
+  if (!carried) return base;
   bool step = carried->op == TILE_PTR_ADD && dtype_bytes(carried->elem) == size &&
               is_invariant(x, out) && expand(x, &carried->srcs[1], &by) && add_turns(x, out, &by);
   return step ? base : NULL;

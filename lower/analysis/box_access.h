@@ -20,7 +20,7 @@ typedef struct {
   int32_t unit, extent;
 } AxisDigit;
 
-enum { MAX_FACTORS = 2, MAX_SUM = 12 };
+enum { MAX_FACTORS = 2, MAX_SUM = 16 };
 
 /* coef * factors * symbol */
 typedef struct {

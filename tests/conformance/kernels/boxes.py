@@ -150,3 +150,19 @@ def product_of_signs(a, b, c, m, n, k, sa, sb, sc, B: tl.constexpr, BK: tl.const
         y = tl.load(b + (start + s)[:, None] * sb + i[None, :])
         acc = tl.dot(tl.where(1.0 / x < 0.0, 1.0, 0.0).to(tl.float16), y, acc)
     tl.store(c + i[:, None] * sc + i[None, :], acc)
+
+
+@triton.jit
+def product_moved_often(a, b, c, k, B: tl.constexpr, BK: tl.constexpr, MOVES: tl.constexpr):
+    """A's address is a sum of more terms than the analysis of boxes holds; each program reads
+    other elements."""
+    i, s = tl.arange(0, B), tl.arange(0, BK)
+    pid = tl.program_id(0)
+    acc = tl.zeros((B, B), tl.float32)
+    for start in range(0, k, BK):
+        x = a + (i[:, None] * 64 + s[None, :]) + start
+        for move in tl.static_range(2, 2 + MOVES):
+            x += pid % move
+        y = tl.load(b + (start + s)[:, None] * B + i[None, :])
+        acc = tl.dot(tl.load(x), y, acc)
+    tl.store(c + (pid * B + i)[:, None] * B + i[None, :], acc)

@@ -104,3 +104,15 @@ def product_of_signs(rng, m=37, n=64, k=64):
     expected = np.zeros((64, n), np.float32)
     expected[m:] = args["b"].astype(np.float32).sum(0)
     return args | dict(c=new("empty", "f32", 64, n)), defines, "1", dict(c=expected)
+
+
+@case(FILE, tol=1e-5, moves=3)
+@case(FILE, tol=1e-5, moves=20)
+def product_moved_often(rng, moves, programs=5, k=64):
+    x, y = eighths(rng, 128, 64).astype(np.float16), eighths(rng, k, 64).astype(np.float16)
+    rows = []
+    for pid in range(programs):
+        by = sum(pid % move for move in range(2, 2 + moves))
+        rows.append(x.reshape(-1)[by:by + 64 * 64].reshape(64, 64).astype(np.float32) @ y)
+    args = dict(a=x, b=y, c=new("empty", "f32", programs * 64, 64), k=k)
+    return args, dict(B=64, BK=32, MOVES=moves), str(programs), dict(c=np.concatenate(rows))
