@@ -2,7 +2,8 @@
 """Products of matrices and convolutions on a GPU: kernels of ours, cuBLASLt and cuDNN as plans call
 them, and PyTorch.
 
-    libraries.py [--seconds N] [--names ...] RESULTS      measures, and adds to a file of JSON lines
+    libraries.py [--seconds N] [--names ...] [--share I/N] RESULTS
+                                                          measures, and adds to a file of JSON lines
     libraries.py --report RESULTS                         its table
     libraries.py --table RESULTS...                       runtime/library/library_times.def
 
@@ -388,6 +389,8 @@ def run_all(options):
     results = Path(options.results)
     done = {row["name"] for row in read(results)}
     cases = [case for case in cases_of(options) if case.name not in done]
+    mine, shares = options.share
+    cases = cases[mine::shares]
     begin = time.monotonic()
     torch.zeros(1, device="cuda")
     device = torch.cuda.get_device_name()
@@ -469,6 +472,9 @@ def main():
     parser.add_argument("--names", default=[], type=lambda text: text.split(","))
     parser.add_argument("--jobs", type=int, default=10, help="models compiled at a time")
     parser.add_argument("--seconds", type=float, default=100.0)
+    parser.add_argument("--share", default=(0, 1),
+                        type=lambda text: tuple(map(int, text.split("/"))),
+                        help="every Nth case from case I on: one of several GPUs")
     options = parser.parse_args()
     if options.report:
         for path in options.results:
