@@ -59,7 +59,8 @@ LANGUAGE_FROM := $(wildcard python/generate/*.py) python/meanings.txt sema/value
 PACKAGE_MADE := $B/python/nereid/_nereid.abi3.so $B/python/nereid/bin/nereid \
   $B/python/nereid/_version.py $(LANGUAGE_FILES)
 STD_FILES := $(sort $(wildcard lang/std/*.py))
-GRAPH_TEMPLATES := $(sort $(wildcard planner/kernels/templates/*.py))
+GRAPH_TEMPLATES := $(sort $(wildcard planner/kernels/templates/*.py) \
+  $(wildcard planner/kernels/templates/*/*.py))
 GRAPH_REWRITES := $(sort $(wildcard planner/passes/rewrites/*.py))
 PROJECT_FILES := $(sort $(wildcard model/aot/runtime/*)) runtime/support/team.h \
   runtime/support/cores.h runtime/support/npy_header.h runtime/device/cuda_api.h \

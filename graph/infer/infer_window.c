@@ -84,6 +84,28 @@ void infer_window_conv(Infer *in) {
   infer_set(in, s.x->dtype, s.x->rank, shape);
 }
 
+/* Axes of images are [N, windows, O] and [N, sizes, C]. */
+void infer_window_weight(Infer *in) {
+  const ValueType *y = infer_tensor(in, "grad"), *x = infer_tensor(in, "input");
+  Dim shape[GRAPH_RANK_MAX], list[GRAPH_RANK_MAX];
+  infer_rank(in, x, 3, WINDOW_AXES + 2);
+  infer_rank(in, y, x->rank, x->rank);
+  infer_same_dtype(in, x, y);
+  infer_same_size(in, y->shape[0], x->shape[0], "the images of gradient and input");
+  uint32_t n = x->rank - 2;
+  window_per_axis(in, "window", n, shape + 2);
+  window_per_axis(in, "stride", n, list);
+  window_per_axis(in, "dilation", n, list);
+  uint32_t given = infer_sizes(in, "padding", list);
+  if (given != n) infer_fail(in, E_GRAPH_PER_AXIS, "padding", given, n);
+  int64_t parts = infer_int(in, "parts");
+  if (parts <= 0) infer_fail(in, E_GRAPH_STEP, (long long)parts);
+  shape[0] = infer_const(in, parts);
+  shape[1] = y->shape[n + 1];
+  shape[n + 2] = x->shape[n + 1];
+  infer_set(in, DT_F32, n + 3, shape);
+}
+
 /* The weight is [window, channels]. */
 void infer_window_depthwise(Infer *in) {
   const ValueType *w = infer_tensor(in, "weight");

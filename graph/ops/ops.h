@@ -30,6 +30,7 @@ typedef enum {
   PRIM_WINDOW,      /* from the elements of a window (graph/ops/window.h): pooling, depthwise */
   PRIM_MATMUL,      /* aten.mm, aten.bmm, nereid.ended_bmm, nereid.grouped_mm */
   PRIM_CONVOLUTION, /* nereid.conv */
+  PRIM_CONVOLUTION_WEIGHT, /* nereid.conv_weight */
   PRIM_LIBRARY,     /* nereid.library_product: a library computes it */
   PRIM_ATTENTION,   /* nereid.attention and its gradients (graph/analysis/attention.h) */
   PRIM_PART,        /* another result of the kernel that computes its operand */

@@ -58,7 +58,8 @@ bool prim_scales_blocks(const Node *n) {
 }
 
 bool prim_is_product(PrimKind k) {
-  return k == PRIM_MATMUL || k == PRIM_CONVOLUTION || k == PRIM_LIBRARY;
+  return k == PRIM_MATMUL || k == PRIM_CONVOLUTION || k == PRIM_CONVOLUTION_WEIGHT ||
+         k == PRIM_LIBRARY;
 }
 
 bool prim_has_template(PrimKind k) {

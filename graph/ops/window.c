@@ -21,18 +21,35 @@ static uint32_t first_window_axis(Graph *g, const Node *n) {
 
 Window window_of(Graph *g, const Node *n) {
   Window w = {.input = graph_arg(g, n, "input").node, .first = 1};
-  bool pool = has_param(g, n, "kernel");
+  bool pool = has_param(g, n, "kernel"), of_weight = has_param(g, n, "window");
   w.n = graph_arg(g, n, "stride").n;
-  if (!pool) w.weight = graph_arg(g, n, "weight").node;
+  if (!pool && !of_weight) w.weight = graph_arg(g, n, "weight").node;
   if (pool) w.first = first_window_axis(g, n);
   if (pool) read_param_list(g, n, "kernel", 1, w.size);
+  else if (of_weight) read_param_list(g, n, "window", 1, w.size);
   else memcpy(w.size, w.weight->type.shape, w.n * sizeof *w.size);
   for (uint32_t i = 0; i < w.n; i++) w.spread[i] = dim_int(g->dims, 1);
   if (has_param(g, n, "spread")) read_param_list(g, n, "spread", 1, w.spread);
   read_param_list(g, n, "stride", 1, w.stride);
-  read_param_list(g, n, "padding", 2, w.before);
+  read_param_list(g, n, "padding", of_weight ? 1 : 2, w.before);
   read_param_list(g, n, "dilation", 1, w.dilation);
   return w;
+}
+
+static bool meets_box(const Window *w, uint32_t i) {
+  Dim stride = w->stride[i], spread = w->spread[i], size = w->input->type.shape[i + 1];
+  if (dim_is(stride, 1) && dim_is(spread, 1)) return true;
+  bool known = dim_is_int(stride) && dim_is_int(spread) && dim_is_int(w->before[i]) &&
+               dim_is_int(w->dilation[i]) && dim_is_int(w->size[i]) && dim_is_int(size);
+  if (!known || w->before[i]->value < 0) return false;
+  if (dim_is(spread, 1)) return size->value % stride->value == 0;
+  return dim_is(stride, 1) && dim_is(w->dilation[i], 1);
+}
+
+bool window_meets_boxes(const Window *w) {
+  for (uint32_t i = 0; i < w->n; i++)
+    if (!meets_box(w, i)) return false;
+  return true;
 }
 
 int64_t window_joined(Graph *g, const Node *n) { return graph_arg(g, n, "joined").dim->value; }

@@ -5,6 +5,9 @@
  *                          `joined`: each has its channels of the input and of the result, and the
  *                          weight is 0 where they are of different ones, which adds nothing, not
  *                          even to a number that is not finite
+ *   nereid.conv_weight     the gradient [parts, O, window, C] in f32 of the weight of such a
+ *                          convolution of one group, of that of its result [N, windows, O] and the
+ *                          input: each part is the sum over some of the windows of all images
  *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself
  *   nereid.pool_max, _sum  over the axes from `first` on, of any tensor
  *
@@ -27,8 +30,11 @@ typedef struct {
   Dim spread[WINDOW_AXES];
 } Window;
 
-/* The window of a PRIM_WINDOW or PRIM_CONVOLUTION. */
+/* The window of a PRIM_WINDOW, PRIM_CONVOLUTION or PRIM_CONVOLUTION_WEIGHT. */
 Window window_of(Graph *g, const Node *n);
+/* Are the elements of the input that windows next to each other have at one position a box: by
+ * ones, by a stride that divides the input, or spread ones, of which each phase has its own? */
+bool window_meets_boxes(const Window *w);
 /* How many groups a PRIM_CONVOLUTION has joined to one. */
 int64_t window_joined(Graph *g, const Node *n);
 /* The positions of a window. */

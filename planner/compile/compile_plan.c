@@ -382,7 +382,9 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
   Kernel *k = kernel_new(c->fusion, g, a);
   Text text = text_new(a);
   if (g->kind == GROUP_MATMUL) {
-    if (prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION) kernel_conv(&text, k);
+    PrimKind kind = prim_kind(g->nodes.data[0]->op);
+    if (kind == PRIM_CONVOLUTION) kernel_conv(&text, k);
+    else if (kind == PRIM_CONVOLUTION_WEIGHT) kernel_conv_weight(&text, k);
     else kernel_matmul(&text, k);
     tiles_matmul(&tiles, g, &s);
   } else if (g->kind == GROUP_ATTENTION) {

@@ -162,6 +162,8 @@ static Dim operations(Costs *c, const Node *n, Dim elements) {
     case PRIM_REDUCE:
     case PRIM_SCAN: return node_numel(c, n->args[0].node);
     case PRIM_WINDOW: return window_operations(c, n);
+    case PRIM_CONVOLUTION_WEIGHT: /* parts have their own windows */
+      return mul(c, dim_int(c->graph->dims, 2), mul(c, e[1], mul(c, e[2], e[3])));
     case PRIM_MATMUL:
       if (prim_groups(n) == GROUPS_OF_SUM)
         return mul(c, dim_int(c->graph->dims, 2), mul(c, e[1], mul(c, e[2], e[3])));

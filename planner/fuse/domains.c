@@ -182,12 +182,28 @@ static void convolution_extents(Graph *g, Group *to, const Node *n) {
   to->extent[3] = shape_product(g, weight->shape, weight->rank - 1);
 }
 
+/* Output channels are rows, input channels at each position of the window columns, parts batches;
+ * positions of all images are summed up. */
+static void weight_extents(Graph *g, Group *to, const Node *n) {
+  const ValueType *t = &n->type, *grad = &n->args[0].node->type;
+  to->extent[0] = t->shape[0];
+  to->extent[1] = t->shape[1];
+  to->extent[2] = shape_product(g, t->shape + 2, t->rank - 2);
+  to->extent[3] = shape_product(g, grad->shape, grad->rank - 1);
+}
+
 /* The index in the result of a row and column of a batch. */
 static void product_index(Graph *g, const Group *to, const Node *n, Dim *element) {
   const ValueType *t = &n->type;
   Dims *d = g->dims;
   if (prim_kind(n->op) == PRIM_MATMUL) {
     for (uint32_t i = 0; i < t->rank; i++) element[i] = to->index[3 - t->rank + i];
+    return;
+  }
+  if (prim_kind(n->op) == PRIM_CONVOLUTION_WEIGHT) {
+    element[0] = to->index[0];
+    element[1] = to->index[1];
+    index_of_linear(d, to->index[2], t->shape + 2, t->rank - 2, element + 2);
     return;
   }
   index_of_linear(d, to->index[1], t->shape, t->rank - 1, element);
@@ -200,7 +216,8 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
   Dim *element = index_new(f, t->rank);
   static const char *const names[] = {"b", "m", "n"};
   if (prim_kind(n->op) == PRIM_MATMUL) matmul_extents(to, n, d);
-  else convolution_extents(f->graph, to, n);
+  else if (prim_kind(n->op) == PRIM_CONVOLUTION) convolution_extents(f->graph, to, n);
+  else weight_extents(f->graph, to, n);
   for (uint32_t i = 0; i < 3; i++) {
     bool one = i == 0 && dim_is(to->extent[0], 1);
     to->index[i] = one ? dim_int(d, 0) : dim_shared_index(d, names[i], to->extent[i]);

@@ -161,8 +161,12 @@ bool product_persists(const Fusion *f, const Group *g);
 /* ---- image_tiles.c ---- */
 
 /* Are the rows of a convolution's tiles parts of images?  Hopper's tensor copies take these at
- * once, padding included, where a window slides by ones over 16-bit elements. */
+ * once, padding included, of 16-bit elements.  Rows of spread elements are those of a phase, of
+ * which there is one for each remainder of a position by the spread. */
 bool convolution_reads_images(const Fusion *f, const Group *g);
+/* The positions of a phase along an axis of the result; the phases along all axes. */
+Dim image_extent(Graph *g, const Node *n, uint32_t axis);
+Dim image_phases(Graph *g, const Node *n);
 
 enum { IMAGE_SIDES = 3 };
 
@@ -171,9 +175,9 @@ typedef struct {
   int64_t side[IMAGE_SIDES], images;
 } ImagePart;
 
-/* The part of so many rows, powers of two, of which a convolution has the fewest; of these the
- * widest. */
-ImagePart image_part(const Graph *g, const Node *n, int64_t rows);
+/* The part of so many positions, powers of two, of which images have the fewest; of these the
+ * widest.  `images`: their number, which may be open, and the sizes of so many axes. */
+ImagePart image_part(const Graph *g, const Dim *images, uint32_t axes, int64_t rows);
 /* The kernel's parameter for a side. */
 const char *image_side(uint32_t axis);
 

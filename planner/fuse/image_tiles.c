@@ -5,12 +5,6 @@
 
 enum { HALF_BITS = 16, WARPGROUP_ROWS = 64 };
 
-static bool slides_by_ones(const Window *w) {
-  for (uint32_t i = 0; i < w->n; i++)
-    if (!dim_is(w->stride[i], 1) || !dim_is(w->spread[i], 1)) return false;
-  return true;
-}
-
 /* All but the number of images. */
 static bool has_known_sizes(const ValueType *t) {
   for (uint32_t i = 1; i < t->rank; i++)
@@ -25,9 +19,21 @@ bool convolution_reads_images(const Fusion *f, const Group *g) {
   if (prim_kind(n->op) != PRIM_CONVOLUTION || !window_block(n)) return false;
   Window w = window_of(graph, n);
   int64_t rows = dim_likely(graph->dims, g->extent[1]);
-  return dtype_bits(w.input->type.dtype) == HALF_BITS && slides_by_ones(&w) &&
-         has_known_sizes(&w.input->type) && has_known_sizes(&n->type) &&
-         (!rows || rows >= WARPGROUP_ROWS);
+  return dtype_bits(w.input->type.dtype) == HALF_BITS && has_known_sizes(&w.input->type) &&
+         has_known_sizes(&n->type) && window_meets_boxes(&w) && (!rows || rows >= WARPGROUP_ROWS);
+}
+
+Dim image_extent(Graph *g, const Node *n, uint32_t axis) {
+  Window w = window_of(g, n);
+  Dim spread = w.spread[axis - 1], more = dim_sub(g->dims, spread, dim_int(g->dims, 1));
+  return dim_floordiv(g->dims, dim_add(g->dims, n->type.shape[axis], more), spread);
+}
+
+Dim image_phases(Graph *g, const Node *n) {
+  Window w = window_of(g, n);
+  Dim all = dim_int(g->dims, 1);
+  for (uint32_t i = 0; i < w.n; i++) all = dim_mul(g->dims, all, w.spread[i]);
+  return all;
 }
 
 const char *image_side(uint32_t axis) {
@@ -68,12 +74,11 @@ static void try_sides(ImagePart *best, ImagePart at, const int64_t *extent, uint
   if (now < least || (now == least && is_wider(&at, best, axes))) *best = at;
 }
 
-ImagePart image_part(const Graph *g, const Node *n, int64_t rows) {
+ImagePart image_part(const Graph *g, const Dim *images, uint32_t axes, int64_t rows) {
   enum { IMAGES = 8 };
-  uint32_t axes = n->type.rank - 2;
-  int64_t extent[WINDOW_AXES + 1], images = dim_likely(g->dims, n->type.shape[0]);
-  for (uint32_t i = 0; i < axes; i++) extent[i] = n->type.shape[axes - i]->value;
-  extent[axes] = images ? images : IMAGES;
+  int64_t extent[WINDOW_AXES + 1], count = dim_likely(g->dims, images[0]);
+  for (uint32_t i = 0; i < axes; i++) extent[i] = images[axes - i]->value;
+  extent[axes] = count ? count : IMAGES;
   ImagePart best = {0};
   try_sides(&best, best, extent, axes, 0, rows);
   return best;

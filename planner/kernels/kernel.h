@@ -242,5 +242,6 @@ void kernel_matmul(Text *out, Kernel *k);
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape);
 void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape);
 void kernel_conv(Text *out, Kernel *k);
+void kernel_conv_weight(Text *out, Kernel *k);
 
 #endif

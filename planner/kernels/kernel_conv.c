@@ -6,7 +6,13 @@
  * taken with the positions as one index.
  *
  * Where tiles are parts of images (convolution_reads_images), a row's image and position are
- * variables, of which its number `m` is made. */
+ * variables, of which its number `m` is made.  Positions of the input that the rows of a tile meet
+ * are then next to each other, as a box has them:
+ *   windows `stride` apart  a window's position is a quotient by the stride, which moves the box,
+ *                           and a remainder, which says where a box of every stride'th row begins
+ *   elements spread apart   program_id(2) is a phase: the first position of the window that meets
+ *                           an element, and rows are those of the result for which it is the first.
+ *                           Further ones are `spread` positions apart, and the others are zeros */
 #include <string.h>
 
 #include "graph/ops/window.h"
@@ -19,7 +25,11 @@ typedef struct {
   Dim channels;    /* of a group */
   bool blocks;     /* a step takes a block of channels */
   bool images;     /* rows are parts of images */
-  Dim place[WINDOW_AXES + 1]; /* images: the row's image and position */
+  Dim place[WINDOW_AXES + 1]; /* images: the row's image and position, in a phase */
+  Dim first[WINDOW_AXES];     /* images: the phase; 0 where elements are not spread */
+  Dim met[WINDOW_AXES];       /* the positions of the window that are summed up; of a phase */
+  Dim count[WINDOW_AXES];     /* the same for indices, 1 at least */
+  Strides met_by[WINDOW_AXES]; /* images: a step's position by the stride */
   Dim at[2];       /* blocks: the position; else 0 */
   Dim index[2];    /* blocks: the channel; else channel and position; of the left and the right */
   bool right;      /* the right operand's turn, which has no rows of the result */
@@ -83,11 +93,12 @@ static const char *split_sum_text(Conv *c, Dim x, const char *row, const char *s
 
 /* ---- operands ---- */
 
-/* The position and channel of an index of the sum; `at` has room for both. */
+/* The position and channel of an index of the sum; `at` has room for both.  Of a phase the
+ * positions are numbered. */
 static void window_position(Conv *c, uint32_t side, Dim *at) {
   Dims *d = c->k->graph->dims;
   if (c->blocks) {
-    index_of_linear(d, c->at[side], c->w.size, c->w.n, at);
+    index_of_linear(d, c->at[side], c->count, c->w.n, at);
     at[c->w.n] = c->index[side];
     return;
   }
@@ -97,18 +108,6 @@ static void window_position(Conv *c, uint32_t side, Dim *at) {
   index_of_linear(d, c->index[side], shape, c->w.n + 1, at);
 }
 
-/* A single comparison checks both limits where the lower one is 0: below it numbers wrap to large
- * ones. */
-static void print_limit(Conv *c, Text *t, const char *x, Dim lo, Dim hi) {
-  Kernel *k = c->k;
-  if (lo && hi && dim_is(lo, 0)) {
-    text_printf(t, " & ((%s).to(tl.uint32) < %s)", x, kernel_index(k, hi, NULL));
-    return;
-  }
-  if (lo) text_printf(t, " & (%s >= %s)", x, kernel_index(k, lo, NULL));
-  if (hi) text_printf(t, " & (%s < %s)", x, kernel_index(k, hi, NULL));
-}
-
 static const char *left_condition(Conv *c, const ConcatSource *p) {
   Kernel *k = c->k;
   Text t = text_new(k->arena);
@@ -116,7 +115,7 @@ static const char *left_condition(Conv *c, const ConcatSource *p) {
   else text_puts(&t, "mmask");
   for (uint32_t i = 0; i < p->nlimits; i++) {
     const char *x = split_sum_text(c, p->limits[i].x, "edge", "at");
-    print_limit(c, &t, x, p->limits[i].lo, p->limits[i].hi);
+    product_limit(k, &t, x, p->limits[i].lo, p->limits[i].hi);
   }
   if (!c->blocks) text_printf(&t, " & (ka < %s)", kernel_index(k, k->group->extent[3], NULL));
   return t.data;
@@ -134,17 +133,49 @@ static const char *conv_pointers(Conv *c, const ConcatSource *p, const char *fir
   return product_pointers(k, text, axes, first, second);
 }
 
-/* All limits of a part of images, whose rows may be beyond the result. */
-static void limit_places(Conv *c, const Dim *at, ConcatSource *p) {
-  Dims *d = c->k->graph->dims;
-  p->nlimits = 0;
-  for (uint32_t i = 0; i < c->w.n; i++) {
-    Dim x = dim_add(d, c->place[i + 1], dim_mul(d, at[i], c->w.dilation[i]));
-    p->limits[p->nlimits].x = dim_sub(d, x, c->w.before[i]);
-    p->limits[p->nlimits].lo = dim_int(d, 0);
-    p->limits[p->nlimits++].hi = c->w.input->type.shape[i + 1];
-  }
+/* ---- parts of images ---- */
+
+static bool is_strided(const Conv *c, uint32_t i) { return !dim_is(c->w.stride[i], 1); }
+
+static bool is_spread(const Conv *c, uint32_t i) { return !dim_is(c->w.spread[i], 1); }
+
+/* Variables of a step, so that sums do not join them to the position again. */
+static void divide_by_stride(Conv *c, const Dim *at) {
+  for (uint32_t i = 0; i < c->w.n; i++)
+    if (is_strided(c, i))
+      c->met_by[i] = product_strided(c->k, &c->step, 8, &c->w, i, at[i]);
 }
+
+/* The element along axis i that a row meets at a step, and its limits: rows may be beyond the
+ * result. */
+static Dim place_of_image(Conv *c, uint32_t i, Dim at, ConcatSource *p) {
+  Dims *d = c->k->graph->dims;
+  Dim x, size = c->w.input->type.shape[i + 1], stride = c->w.stride[i], before = c->w.before[i];
+  if (is_strided(c, i)) {
+    x = dim_add(d, c->place[i + 1], c->met_by[i].over);
+  } else if (is_spread(c, i)) {
+    Dim spread = c->w.spread[i];
+    Dim back = dim_sub(d, dim_add(d, before, spread), c->first[i]);
+    x = dim_add(d, dim_add(d, c->place[i + 1], at), dim_int(d, 1));
+    x = dim_sub(d, x, dim_floordiv(d, back, spread));
+  } else {
+    x = dim_sub(d, dim_add(d, c->place[i + 1], dim_mul(d, at, c->w.dilation[i])), before);
+  }
+  p->limits[p->nlimits].x = x;
+  p->limits[p->nlimits].lo = dim_int(d, 0);
+  p->limits[p->nlimits++].hi = dim_floordiv(d, size, stride);
+  return is_strided(c, i) ? dim_add(d, dim_mul(d, x, stride), c->met_by[i].rest) : x;
+}
+
+static void image_piece(Conv *c, const Dim *index, const Dim *at, ConcatSource *p) {
+  p->operand = c->w.input;
+  p->nlimits = 0;
+  memcpy(p->index, index, c->w.input->type.rank * sizeof *index);
+  divide_by_stride(c, at);
+  for (uint32_t i = 0; i < c->w.n; i++) p->index[i + 1] = place_of_image(c, i, at[i], p);
+}
+
+/* ---- operands ---- */
 
 static const char *left(Conv *c, const char **condition) {
   Kernel *k = c->k;
@@ -155,8 +186,8 @@ static const char *left(Conv *c, const char **condition) {
   window_position(c, 0, at);
   memcpy(index, c->images ? c->place : k->group->element, last * sizeof *index);
   index[last] = dim_add(d, dim_mul(d, k->group->index[0], c->channels), at[c->w.n]);
-  window_piece(k->graph, &c->w, index, at, &p);
-  if (c->images) limit_places(c, at, &p);
+  if (c->images) image_piece(c, index, at, &p);
+  else window_piece(k->graph, &c->w, index, at, &p);
   *condition = left_condition(c, &p);
   product_source(k, &p);
   return conv_pointers(c, &p, "m", "ka");
@@ -165,8 +196,12 @@ static const char *left(Conv *c, const char **condition) {
 static const char *right(Conv *c, const char **condition) {
   Kernel *k = c->k;
   ConcatSource p = {.operand = c->w.weight};
+  Dims *d = k->graph->dims;
   c->right = true;
   window_position(c, 1, p.index);
+  for (uint32_t i = 0; i < c->w.n && c->images; i++)
+    if (is_spread(c, i))
+      p.index[i] = dim_add(d, c->first[i], dim_mul(d, p.index[i], c->w.spread[i]));
   p.index[c->w.n + 1] = k->group->element[c->node->type.rank - 1];
   product_source(k, &p);
   const char *limit = kernel_index(k, k->group->extent[3], NULL);
@@ -180,7 +215,8 @@ static const char *right(Conv *c, const char **condition) {
 static const char *begin_step(Conv *c) {
   Kernel *k = c->k;
   Dims *d = k->graph->dims;
-  Dim count = window_count(k->graph, &c->w);
+  Dim count = dim_int(d, 1);
+  for (uint32_t i = 0; i < c->w.n; i++) count = dim_mul(d, count, c->met[i]);
   const char *channels = kernel_operand(k, c->channels), *steps;
   if (c->blocks) {
     c->at[0] = c->at[1] = dim_shared_index(d, "position", count);
@@ -232,11 +268,40 @@ static void bind_place(Conv *c, uint32_t axis, const char *name) {
   kernel_bind(k, c->place[axis], name, AXIS_M);
 }
 
+/* A variable of the program. */
+static Dim program_number(Conv *c, Rows *r, const char *base, Dim extent, const char *text) {
+  const char *name = kernel_fresh(c->k, base);
+  text_printf(&r->counts, "    %s = %s\n", name, text);
+  Dim x = dim_shared_index(c->k->graph->dims, name, extent);
+  kernel_bind(c->k, x, name, 0);
+  return x;
+}
+
+/* The phase along an axis; the result: its first position. */
+static Dim bind_phase(Conv *c, Rows *r, uint32_t i, int64_t *inner) {
+  Kernel *k = c->k;
+  Dims *d = k->graph->dims;
+  Dim spread = c->w.spread[i], size = c->w.size[i];
+  long long by = spread->value, below = *inner;
+  c->first[i] = program_number(
+      c, r, "first", spread,
+      arena_printf(k->arena, "tl.program_id(2) // %lld %% %lld", below, by));
+  *inner *= spread->value;
+  Dim met = dim_sub(d, dim_add(d, size, dim_int(d, by - 1)), c->first[i]), one = dim_int(d, 1);
+  const char *text = kernel_index(k, dim_floordiv(d, met, spread), NULL);
+  c->met[i] = program_number(c, r, "met", dim_add(d, size, one), text);
+  c->count[i] = size->value < by ? one : c->met[i];
+  Dim back = dim_sub(d, dim_add(d, c->w.before[i], spread), c->first[i]);
+  text = kernel_index(k, dim_mod(d, back, spread), NULL);
+  return program_number(c, r, "phase", spread, text);
+}
+
 /* Parts of images, the last axis first: what is left of the tile's and the row's number is that of
  * the others. */
 static Rows rows_of_images(Conv *c) {
   static const char *const names[] = {"x", "y", "z"}, *const counts[] = {"across", "down", "deep"};
   Kernel *k = c->k;
+  Dims *d = k->graph->dims;
   Rows r = new_rows(c);
   const ValueType *t = &c->node->type;
   const char *images = kernel_extent(k, t->shape[0]);
@@ -245,21 +310,31 @@ static Rows rows_of_images(Conv *c) {
   text_printf(&r.tiles, "tl.cdiv(%s, BI)", images);
   text_puts(&r.place, "    part = band + pid % (8 * columns) % height\n");
   text_printf(&r.inside, "(image < %s)", images);
+  Dim out[WINDOW_AXES + 1];
+  int64_t inner = 1;
   for (uint32_t i = 0; i < c->w.n; i++) text_printf(&r.size, " * %s", image_side(i));
   text_printf(&r.place, "    r = tl.arange(0, %s)[:, None]\n", r.size.data);
   bind_place(c, 0, "image");
+  out[0] = c->place[0];
   for (uint32_t i = 0; i < c->w.n; i++) {
     const char *side = image_side(i), *x = names[i], *count = counts[i];
-    const char *extent = kernel_extent(k, t->shape[c->w.n - i]);
-    bind_place(c, c->w.n - i, x);
+    uint32_t axis = c->w.n - i;
+    const char *extent = kernel_extent(k, image_extent(k->graph, c->node, axis));
+    bind_place(c, axis, x);
+    out[axis] = c->place[axis];
+    if (is_spread(c, axis - 1)) {
+      Dim first = bind_phase(c, &r, axis - 1, &inner);
+      out[axis] = dim_add(d, dim_mul(d, out[axis], c->w.spread[axis - 1]), first);
+    }
     text_printf(&r.sides, ", %s: tl.constexpr", side);
     text_printf(&r.counts, "    %s = tl.cdiv(%s, %s)\n", count, extent, side);
     text_printf(&r.tiles, " * %s", count);
     text_printf(&r.place, "    %s = part %% %s * %s + r %% %s\n", x, count, side, side);
     text_printf(&r.place, "    part, r = part // %s, r // %s\n", count, side);
-    text_printf(&r.inside, " & (%s < %s)", x, extent);
+    text_printf(&r.inside, " & (%s < %s)", kernel_index(k, out[axis], NULL),
+                kernel_extent(k, t->shape[axis]));
   }
-  Dim m = linear_of_index(k->graph->dims, c->place, t->shape, t->rank - 1);
+  Dim m = linear_of_index(d, out, t->shape, t->rank - 1);
   text_printf(&r.place, "    image = part * BI + r\n    m = %s\n", kernel_index(k, m, NULL));
   return r;
 }
@@ -295,23 +370,13 @@ static const char *height_text(const Conv *c) {
 
 /* ---- joined groups ---- */
 
-/* Lines, four columns more to the right. */
-static const char *indented(Conv *c, const char *lines) {
-  Text t = text_new(c->k->arena);
-  while (*lines) {
-    size_t n = strcspn(lines, "\n");
-    text_printf(&t, "    %.*s\n", (int)n, lines);
-    lines += n + (lines[n] == '\n');
-  }
-  return t.data ? t.data : "";
-}
-
 /* 0 times a number that is not finite is NaN, also where the number is of another group: then the
  * tile is computed again, a group at a time. */
 static const char *groups_apart(Conv *c, const char *size, const Loop *l) {
   int64_t joined = window_joined(c->k->graph, c->node);
   if (joined == 1) return "";
-  Text t = text_new(c->k->arena);
+  Kernel *k = c->k;
+  Text t = text_new(k->arena);
   long long channels = c->channels->value / joined;
   long long features = c->k->group->extent[2]->value / joined;
   text_printf(&t,
@@ -320,7 +385,8 @@ static const char *groups_apart(Conv *c, const char *size, const Loop *l) {
               "        acc = tl.zeros([%s, BN], dtype=tl.float32)\n"
               "        for turn in tl.range(0, %lld * (%s), num_stages=1):\n"
               "            group, step = turn // (%s), turn %% (%s)\n%s",
-              size, (long long)joined, l->steps, l->steps, l->steps, indented(c, c->step.data));
+              size, (long long)joined, l->steps, l->steps, l->steps,
+              product_indented(k, c->step.data, 4));
   text_printf(&t,
               "            left = tl.load(%s, mask=%s, other=0.0)\n"
               "            right = tl.load(%s, mask=nmask%s, other=0.0)\n"
@@ -340,6 +406,8 @@ void kernel_conv(Text *out, Kernel *k) {
   c.channels = c.w.weight->type.shape[c.w.n];
   c.blocks = window_block(c.node) != 0;
   c.images = convolution_reads_images(k->f, g);
+  memcpy(c.met, c.w.size, sizeof c.met);
+  memcpy(c.count, c.w.size, sizeof c.count);
   c.rows = text_new(k->arena);
   c.step = text_new(k->arena);
   product_bind(k);

@@ -2,6 +2,7 @@
 #ifndef NEREID_PLANNER_KERNELS_KERNEL_PRODUCT_H
 #define NEREID_PLANNER_KERNELS_KERNEL_PRODUCT_H
 
+#include "graph/ops/window.h"
 #include "planner/kernels/kernel.h"
 
 /* Rows, columns and batches by their names in the templates. */
@@ -14,6 +15,22 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
                              const char *second);
 /* The nodes of the group after the product, which is in `acc`. */
 void product_epilogue(Kernel *k);
+
+/* Prints `& x is within the limits`, either of which may be NULL.  A single comparison checks both
+ * where the lower one is 0: below it numbers wrap to large ones. */
+void product_limit(Kernel *k, Text *t, const char *x, Dim lo, Dim hi);
+
+/* Lines, so many columns more to the right. */
+const char *product_indented(Kernel *k, const char *lines, int columns);
+
+/* A position of a window whose stride is not 1: the element of the input that window x meets there
+ * is (x + over) * stride + rest. */
+typedef struct {
+  Dim over, rest;
+} Strides;
+
+/* Position `at` along axis i of that window, in variables of their own, set by `lines`. */
+Strides product_strided(Kernel *k, Text *lines, int indent, const Window *w, uint32_t i, Dim at);
 
 /* The rows of a product with a packed weight. */
 typedef struct {

@@ -1,5 +1,6 @@
 /* Pass dense_operands: for GPUs, operands of products become matrices in memory where the kernel
- * that computes them anyway can write them so.  For CPUs, images of convolutions are copied.
+ * that computes them anyway can write them so.  For CPUs, and for tensor copies,
+ * images of convolutions are copied.
  *
  * A product reads an operand through views.  Axes that are exchanged and then joined, as the
  * gradients of queries, keys and values of all heads are, leave no matrix: an address takes
@@ -23,6 +24,7 @@
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "graph/ops/window.h"
+#include "lower/target/device_peaks.h"
 #include "planner/passes.h"
 
 typedef struct {
@@ -169,17 +171,26 @@ static bool multiplies_bytes(const Node *n) {
 
 enum { CHANNELS_LEAST = 8 };
 
-/* Channels of an image on a CPU, which the places of a window read as vectors, lie next to each
- * other: a copy gathers each element once, the kernel for each place that reads it. */
-static void write_channels(Build *b, Node *n) {
+/* Channels of an image are next to each other where the places of a window read them as vectors, or
+ * a GPU's tensor copies as boxes: a copy gathers each element once, the kernel for each place that
+ * reads it. */
+static void write_channels(Build *b, Node *n, int operand) {
   Graph *g = b->in.g;
-  Node *x = n->args[0].node;
+  Node *x = n->args[operand].node;
   Strided s;
   Window w = window_of(g, n);
   Dim count = window_count(g, &w), channels = size_from_end(x, 1);
   if (dim_is(count, 1) || !dim_is_int(channels) || channels->value < CHANNELS_LEAST) return;
   if (!strided_of(g, x, &s) || dim_is(s.stride[rank_of(x) - 1], 1)) return;
-  n->args[0].node = build_op1(b, OP_nereid_dense_default, x);
+  n->args[operand].node = build_op1(b, OP_nereid_dense_default, x);
+}
+
+static bool reads_channels(const Graph *g, const Node *n) {
+  enum { HALF_BITS = 16 };
+  if (g->host) return graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default);
+  bool boxes = g->gpu && device_has_warpgroups(g->gpu);
+  return boxes && graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_weight_default) &&
+         dtype_bits(n->args[0].node->type.dtype) == HALF_BITS;
 }
 
 /* ---- the pass ---- */
@@ -198,8 +209,10 @@ bool pass_dense_operands(Graph *g) {
   for (Node *n = g->first; n; n = n->next) {
     Build b = build_at(g, n);
     for (int i = 0; i < 2 && multiplies_bytes(n); i++) write_along_sum(&b, n, i);
-    if (g->host && graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default))
-      write_channels(&b, n);
+    if (reads_channels(g, n)) {
+      write_channels(&b, n, 0);
+      if (graph_is(n, OP_nereid_conv_weight_default)) write_channels(&b, n, 1);
+    }
     if (g->host || !graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype))
       continue;
     if (!setjmp(b.in.failed)) order_sum(&b, n);

@@ -476,20 +476,29 @@ static int64_t tile_rows(const Tiles *t, const Group *g, int64_t most) {
   return group && rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows;
 }
 
-/* The sides of a part of images with so many rows; the result: how many such parts there are. */
-static Dim add_image_sides(const Tiles *t, const Group *g, int64_t rows, StepChoice *c) {
-  enum { WARPGROUP_ROWS = 64 };
-  const Node *n = g->nodes.data[0];
-  ImagePart part = image_part(t->graph, n, rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows);
-  uint32_t axes = n->type.rank - 2;
-  Dim count = blocks_of_size(t, n->type.shape[0], part.images);
+/* The sides of a part of images with so many positions; the result: how many such parts there
+ * are. */
+static Dim add_part_sides(const Tiles *t, const Dim *images, uint32_t axes, int64_t rows,
+                          StepChoice *c) {
+  ImagePart part = image_part(t->graph, images, axes, rows);
+  Dim count = blocks_of_size(t, images[0], part.images);
   add_choice_constexpr(t, c, "BI", part.images);
   for (uint32_t i = 0; i < axes; i++) {
     add_choice_constexpr(t, c, image_side(i), part.side[i]);
-    Dim parts = blocks_of_size(t, n->type.shape[axes - i], part.side[i]);
+    Dim parts = blocks_of_size(t, images[axes - i], part.side[i]);
     count = dim_mul(t->graph->dims, count, parts);
   }
   return count;
+}
+
+/* The rows of a convolution's tile. */
+static Dim add_image_sides(const Tiles *t, const Group *g, int64_t rows, StepChoice *c) {
+  enum { WARPGROUP_ROWS = 64 };
+  const Node *n = g->nodes.data[0];
+  uint32_t axes = n->type.rank - 2;
+  Dim images[IMAGE_SIDES + 1] = {n->type.shape[0]};
+  for (uint32_t i = 1; i <= axes; i++) images[i] = image_extent(t->graph, n, i);
+  return add_part_sides(t, images, axes, rows < WARPGROUP_ROWS ? WARPGROUP_ROWS : rows, c);
 }
 
 static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *tile) {
@@ -504,6 +513,7 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   add_choice_constexpr(t, &c, "BK", depth(t, g, tile->bk));
   c.grid[0] = dim_mul(t->graph->dims, rows, product_blocks(t, g, 2, bn));
   c.grid[1] = g->extent[0];
+  if (images) c.grid[2] = image_phases(t->graph, g->nodes.data[0]);
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;
   if (t->gpu && bm * bn > TILING_SMALL && product_persists(t->fusion, g)) {
@@ -568,6 +578,14 @@ static bool has_contiguous_columns(Graph *g, Node *right) {
   return view_stride(g, right, right->type.rank - 2) == 1;
 }
 
+/* Phases are batches, which share the rows and the positions of the window. */
+static void share_phases(const Tiles *t, const Node *n, Product *p) {
+  int64_t phases = image_phases(t->graph, n)->value;
+  p->batch *= phases;
+  p->m = (p->m + phases - 1) / phases;
+  p->k = (p->k + phases - 1) / phases;
+}
+
 /* False: sizes are open. */
 static bool group_product(const Tiles *t, const Group *g, Product *p) {
   int64_t e[4];
@@ -579,8 +597,9 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   DType dtype = g->nodes.data[0]->args[0].node->type.dtype;
   *p = (Product){t->graph->gpu, dtype, e[0], e[1], e[2], e[3], .persists = false};
   p->persists = t->gpu && product_persists(t->fusion, g);
-  p->images = t->gpu && convolution_reads_images(t->fusion, g);
   const Node *first = g->nodes.data[0];
+  p->images = t->gpu && convolution_reads_images(t->fusion, g);
+  if (p->images) share_phases(t, first, p);
   p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !window_block(first);
   p->sums = groups_of(g) == GROUPS_OF_SUM;
   if (strided_sums_words(t->graph, first)) p->k /= STRIDED_WORD;
@@ -641,8 +660,55 @@ static void note_words(const Group *g, Product *p) {
   p->bits = (int)((double)numel_known(t) * dtype_bits(t->dtype) / weights);
 }
 
+/* ---- gradients of convolutions' weights ---- */
+
+static StepChoice weight_choice(const Tiles *t, const Node *n, const Tile *tile) {
+  StepChoice c = choice_new(t);
+  Dims *d = t->graph->dims;
+  Window w = window_of(t->graph, n);
+  const ValueType *grad = &n->args[0].node->type;
+  Dim channels = w.input->type.shape[w.n + 1];
+  int64_t bm = fitting(n->type.shape[1], tile->bm), bn = fitting(channels, tile->bn);
+  add_part_sides(t, grad->shape, w.n, tile->bk, &c);
+  add_choice_constexpr(t, &c, "BM", bm);
+  add_choice_constexpr(t, &c, "BN", bn);
+  Dim columns = dim_mul(d, window_count(t->graph, &w), blocks_of_size(t, channels, bn));
+  c.grid[0] = dim_mul(d, blocks_of_size(t, n->type.shape[1], bm), columns);
+  c.grid[1] = n->type.shape[0];
+  c.warps = (uint32_t)tile->warps;
+  c.stages = (uint32_t)tile->stages;
+  return c;
+}
+
+/* Parts and positions of the window are batches. */
+static bool weight_product(const Tiles *t, const Group *g, Product *p) {
+  const Node *n = g->nodes.data[0];
+  Window w = window_of(t->graph, n);
+  int64_t parts = tiled_extent(t, n->type.shape[0]), m = tiled_extent(t, g->extent[1]);
+  int64_t windows = tiled_extent(t, g->extent[3]);
+  int64_t taps = tiled_extent(t, window_count(t->graph, &w));
+  int64_t columns = tiled_extent(t, w.input->type.shape[w.n + 1]);
+  if (!parts || !m || !windows || !taps || !columns) return false;
+  *p = tiling_weight(t->graph->gpu, w.input->type.dtype, m, columns, windows, taps, (int)parts);
+  return true;
+}
+
+static void tiles_weight(const Tiles *t, const Group *g, PlanStep *s) {
+  static const Tile plain = {32, 64, 64, 4, 3};
+  Product p;
+  Tile list[TILING_MAX] = {plain};
+  bool known = t->gpu && weight_product(t, g, &p);
+  int n = known ? tiling_list(p.dtype, &p, list) : 1;
+  for (int i = 0; i < n; i++)
+    if (!add_step_choice(t, s, weight_choice(t, g->nodes.data[0], &list[i]))) return;
+}
+
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Product p;
+  if (prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION_WEIGHT) {
+    tiles_weight(t, g, s);
+    return;
+  }
   bool known = group_product(t, g, &p);
   if (!t->gpu) {
     const Node *right = g->nodes.data[0]->args[1].node;

@@ -194,6 +194,39 @@ int tiling_parts(const Product *p) {
   return parts;
 }
 
+/* ---- gradients of convolutions' weights ---- */
+
+Product tiling_weight(const DevicePeaks *gpu, DType t, int64_t m, int64_t n, int64_t windows,
+                      int64_t taps, int parts) {
+  return (Product){.gpu = gpu,
+                   .dtype = t,
+                   .batch = taps * parts,
+                   .m = m,
+                   .n = n,
+                   .k = (windows + parts - 1) / parts,
+                   .again = (int)taps};
+}
+
+int tiling_weight_parts(const DevicePeaks *gpu, DType t, int64_t m, int64_t n, int64_t windows,
+                        int64_t taps) {
+  enum { MOST = 128 };
+  double least = 0;
+  int parts = 1;
+  for (int i = 1; i <= MOST; i++) {
+    double time;
+    Product p = tiling_weight(gpu, t, m, n, windows, taps, i);
+    const Candidate *c = best(&p, &time);
+    if (i > 1 && p.k < LEAST_STEPS * c->tile.bk) break;
+    Product whole = p;
+    whole.batch = taps;
+    if (i > 1) time += adding(&whole, i);
+    if (i > 1 && time >= least) continue;
+    least = time;
+    parts = i;
+  }
+  return parts;
+}
+
 /* ---- packed weights ---- */
 
 /* A thread computes some 64 weights a step, of words that it loaded before.  `time`: of a tile of

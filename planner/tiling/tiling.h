@@ -24,6 +24,7 @@ typedef struct {
   bool sums; /* what is summed up is in groups, of which `batch` there are */
   bool columns; /* the right operand's columns are contiguous in memory: its transpose's rows */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */
+  int again; /* operands are in memory once for so many times that they are read; 0: once */
 } Product;
 
 typedef struct {
@@ -49,6 +50,14 @@ static const double TILING_PERSISTENT_END = 0.44;
 /* Into how many parts to cut k, each of which a program of its own sums up, so that the whole takes
  * least, adding the parts included: a divisor of k, 1 for none. */
 int tiling_parts(const Product *p);
+
+/* The gradient of a convolution's weight, m by n channels at each of `taps` positions of the
+ * window, whose windows are summed up in so many parts. */
+Product tiling_weight(const DevicePeaks *gpu, DType t, int64_t m, int64_t n, int64_t windows,
+                      int64_t taps, int parts);
+/* The parts for which it takes least, adding them included. */
+int tiling_weight_parts(const DevicePeaks *gpu, DType t, int64_t m, int64_t n, int64_t windows,
+                        int64_t taps);
 
 /* The most that `bk` (axis 0) or `bn` (1) of tiling_packed is where an axis of that size is made of
  * whole tiles then; 0: it is not.  Tiles are powers of two. */

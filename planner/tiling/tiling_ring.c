@@ -67,7 +67,8 @@ static double ring_time(const Tile *t, const Product *p, bool persists) {
       .loaded = steps * bytes,
       .waits = steps,
       .counts = {.tensor = steps * products, .sent = lines},
-      .read = element * (double)p->batch * (double)p->k * (double)(p->m + p->n),
+      .read = element * (double)p->batch * (double)p->k * (double)(p->m + p->n) /
+              (p->again ? p->again : 1),
       .written = element * (double)p->batch * (double)p->m * (double)p->n,
   };
   set_resources(&f, t, bytes, group);

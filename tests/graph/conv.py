@@ -625,6 +625,11 @@ IMAGES = [
     # groups of few channels, which are joined
     ((2, 64, 8, 8), 64, (3, 3), 1, 1, 16, 1), ((1, 128, 5, 7), 64, (3, 3), 1, 1, 32, 1),
     ((2, 48, 9, 9), 96, (3, 3), 1, 1, 12, 2), ((3, 16, 41), 32, (5, ), 2, 1, 8, 1),
+    # strides that divide images, and some that do not
+    ((3, 32, 8, 12), 48, (3, 3), 1, 1, 1, 2), ((2, 16, 12, 9), 32, (5, 5), 2, 1, 1, 3),
+    ((2, 32, 16, 8), 32, (7, 3), (3, 1), 1, 1, 4), ((3, 16, 42), 32, (4, ), 1, 3, 1, 2),
+    ((2, 48, 8, 10), 96, (3, 3), 2, 2, 12, 2), ((2, 64, 8, 8), 64, (3, 3), 0, 1, 2, 2),
+    ((5, 16, 4, 4, 6), 16, (3, 2, 3), (1, 0, 1), 1, 1, 2),
     # windows that do not overlap, of few channels
     ((2, 3, 8, 12), 24, (4, 4), 0, 1, 1, 4), ((2, 5, 9, 6), 16, (2, 2), 0, 1, 1, 2),
 ]
@@ -668,8 +673,9 @@ def images(folder):
             check(False, f"images {shape}: {made.stderr[:2000]}{done.stderr[:2000]}")
             continue
         text = pathlib.Path(plan).read_text()
-        check(("BI: " in text) == (stride == 1), f"parts of {shape}")
-        joined, patches = groups > 2, stride == size[0]
+        joined, patches = groups > 2, stride == size[0] and shape[1] < 16
+        divides = not any(s % stride for s in shape[2:])
+        check(("BI: " in text) == (divides and not patches), f"parts of {shape}")
         if n == 2 and not joined and not patches:
             check(("_clone(" in text) != last, f"{shape}: the weight is copied")
         want = conv(np.moveaxis(x, -1, 1).astype("f4"), w.astype("f4"), None, stride,
@@ -678,6 +684,99 @@ def images(folder):
         want = np.moveaxis(want, 1, -1).astype(np.float16)
         check(np.array_equal(got, want, equal_nan=True), f"images {shape} in {groups} groups")
         check(("== group" in text) == joined, f"groups of {shape} are joined")
+
+
+# Images, channels, sizes of an image, outputs, window, padding, dilation, stride; is the gradient
+# of the input one by phases, that of the weight a product of boxes, and in how many parts?
+GRADIENTS = [
+    ((3, 32, 7, 9), 32, (3, 3), 1, 1, 1, False, True, 1),
+    ((2, 16, 8, 12), 48, (3, 3), 1, 1, 2, True, True, 1),
+    ((2, 16, 9, 11), 32, (3, 3), 1, 1, 2, True, False, 1),
+    ((3, 48, 6, 6), 16, (1, 1), 0, 1, 2, True, True, 1),
+    ((2, 24, 9, 6), 32, (5, 2), (2, 0), 1, 3, True, True, 1),
+    ((2, 24, 9, 9), 16, (3, 3), 2, 2, 1, False, True, 1),
+    ((2, 16, 8, 8), 16, (4, 4), 3, 1, 2, False, True, 1),
+    ((70, 16, 4, 3), 16, (3, 3), 1, 1, 1, False, True, 1),
+    ((3, 16, 42), 32, (5, ), 2, 1, 2, True, True, 1),
+    ((2, 16, 4, 6, 8), 16, (3, 2, 3), (1, 0, 1), 1, 2, True, True, 1),
+    ((40, 16, 16, 16), 16, (3, 3), 1, 1, 1, False, True, 2),
+]
+GRADIENT_GRAPH = """class G(torch.nn.Module):
+    def forward(self, g: "f16[{grad}]", x: "f16[{sizes}]", w: "f16[{weight}]"):
+        a = torch.ops.aten.permute.default(g, {first})
+        b = torch.ops.aten.permute.default(x, {first})
+        c = torch.ops.aten.permute.default(w, {first})
+        d = torch.ops.aten.convolution_backward.default(a, b, c, None, {windows}, 1, {mask})
+        e = d[{item}]
+        f = torch.ops.aten.permute.default(e, {last})
+        return (f,)
+"""
+
+
+def gradients_of(grad, x, w, pads, dilation, stride):
+    """In float64, channels first: dx and dw."""
+    n = w.ndim - 2
+    each = lambda v: [v] * n if isinstance(v, int) else list(v)
+    pads, dilation, stride = each(pads), each(dilation), each(stride)
+    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in pads)]).astype(np.float64)
+    dx, dw = np.zeros_like(x), np.zeros(w.shape)
+    letters = "yzt"[:n]
+    for at in itertools.product(*map(range, w.shape[2:])):
+        places = (slice(None), slice(None)) + tuple(
+            slice(i * d, i * d + (s - 1) * k + 1, k)
+            for i, d, s, k in zip(at, dilation, grad.shape[2:], stride))
+        tap = (slice(None), slice(None), *at)
+        dw[tap] = np.einsum(f"no{letters},nc{letters}->oc", grad, x[places])
+        dx[places] += np.einsum(f"no{letters},oc->nc{letters}", grad, w[tap])
+    inner = tuple(slice(p, s - p) for p, s in zip(pads, x.shape[2:]))
+    return dx[(slice(None), slice(None), *inner)], dw
+
+
+def gradients(folder):
+    """Plans for a GPU of gradients, whose operands are parts of images; an element that is not
+    finite reaches the sums alone that have it."""
+    for shape, outs, size, pads, dilation, stride, phases, boxes, parts in GRADIENTS:
+        n = len(size)
+        each = lambda v: [v] * n if isinstance(v, int) else list(v)
+        out = [(s + 2 * p - d * (k - 1) - 1) // stride + 1
+               for s, k, p, d in zip(shape[2:], size, each(pads), each(dilation))]
+        x = RNG.integers(-3, 4, (shape[0], *shape[2:], shape[1])).astype(np.float16)
+        w = RNG.integers(-2, 3, (outs, *size, shape[1])).astype(np.float16)
+        grad = RNG.integers(-2, 3, (shape[0], *out, outs)).astype(np.float16)
+        x.flat[-1] = np.inf  # of a corner, which not every position of a window meets
+        first, last = [0, n + 1, *range(1, n + 1)], [0, *range(2, n + 2), 1]
+        for name, array in (("g", grad), ("x", x), ("w", w)):
+            np.save(f"{folder}/{name}.npy", array)
+        front = [np.moveaxis(a, -1, 1).astype(np.float64) for a in (grad, x, w)]
+        with np.errstate(invalid="ignore"):
+            wanted = gradients_of(*front, pads, dilation, stride)
+        for item, want in enumerate(wanted):
+            path = pathlib.Path(folder, "gradient.py")
+            path.write_text(GRADIENT_GRAPH.format(
+                grad=", ".join(map(str, grad.shape)), sizes=", ".join(map(str, x.shape)),
+                weight=", ".join(map(str, w.shape)), first=first, last=last, item=item,
+                windows=f"{[stride] * n}, {each(pads)}, {each(dilation)}, False, {[0] * n}",
+                mask=[item == 0, item == 1, False]))
+            plan = f"{folder}/gradient.plan"
+            made = subprocess.run([NEREID, "graph", path, "--no-libraries", "--device", "cuda",
+                                   "--emit", "plan", "-o", plan], capture_output=True, text=True)
+            done = subprocess.run([NEREID, "graph", plan, *(f"{folder}/{a}.npy" for a in "gxw"),
+                                   "--device", "nest", "--out-dir", f"{folder}/gradients"],
+                                  capture_output=True, text=True)
+            if made.returncode or done.returncode:
+                check(False, f"gradient {shape}: {made.stderr[:2000]}{done.stderr[:2000]}")
+                continue
+            text = pathlib.Path(plan).read_text()
+            if item == 0:
+                check(("first = " in text or "first_1 = " in text) == phases,
+                      f"phases of the input's gradient {shape}")
+            else:
+                check(("_conv_weight" in text) == boxes, f"boxes of the weight's gradient {shape}")
+                found = re.search(r"k\d+_conv_weight.* grid \d+, (\d+), 1", text)
+                check(not boxes or (int(found[1]) > 1) == (parts > 1), f"parts of {shape}")
+            got = np.load(f"{folder}/gradients/output_0.npy")
+            want = np.moveaxis(want, 1, -1).astype(np.float16)
+            check(np.array_equal(got, want, equal_nan=True), f"gradient {item} of {shape}")
 
 
 # Images with the channels first, outputs, window, padding, dilation, groups, stride; is the image
@@ -731,6 +830,8 @@ def main():
             blocks(folder)
         if "images" in args.names or (not args.names and args.device == "interp"):
             images(folder)
+        if "gradients" in args.names or (not args.names and args.device == "interp"):
+            gradients(folder)
     return report()
 
 

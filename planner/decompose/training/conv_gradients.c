@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "graph/ops/window.h"
+#include "lower/target/device_peaks.h"
 #include "planner/decompose/decompose.h"
 #include "planner/decompose/library_conv.h"
+#include "planner/tiling/tiling.h"
 
 typedef struct {
   Node *x, *grad, *weight;
@@ -179,6 +181,47 @@ static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node 
   return build_unsqueeze(b, build_permute(b, y, axes), 1);
 }
 
+/* Are the operands' parts of images boxes for a GPU's tensor copies? */
+static bool has_boxes(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  enum { HALF_BITS = 16, ROW = 8, CHANNELS_LEAST = 16 };
+  const Graph *g = b->in.g;
+  Dim channels[] = {slid->type.shape[1], other->type.shape[1]};
+  bool fits = !g->host && g->gpu && device_has_warpgroups(g->gpu) && dim_is(c->groups, 1) &&
+              dtype_bits(slid->type.dtype) == HALF_BITS;
+  for (int i = 0; i < 2; i++)
+    fits &= dim_is_int(channels[i]) && channels[i]->value >= CHANNELS_LEAST &&
+            channels[i]->value % ROW == 0;
+  for (uint32_t i = 0; i < c->n && fits; i++) {
+    Dim size = slid->type.shape[i + 2], windows = other->type.shape[i + 2];
+    Dim numbers[] = {size, windows, c->weight->type.shape[i + 2], c->stride[i], c->padding[i],
+                     c->dilation[i]};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) fits &= dim_is_int(numbers[k]);
+    fits = fits && c->padding[i]->value >= 0 && windows->value > 0 &&
+           size->value % c->stride[i]->value == 0;
+  }
+  return fits && !(dim_is(infer_product(&b->in, c->weight->type.shape + 2, c->n), 1) &&
+                   dim_is(infer_product(&b->in, c->stride, c->n), 1));
+}
+
+/* [o, window, c], of boxes. */
+static Node *boxes_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  Graph *g = b->in.g;
+  const Dim *w = c->weight->type.shape;
+  Dim windows = infer_product(&b->in, other->type.shape + 2, c->n);
+  int64_t images = dim_likely(g->dims, other->type.shape[0]), taps = 1;
+  for (uint32_t i = 0; i < c->n; i++) taps *= w[i + 2]->value;
+  int parts = images > 0 ? tiling_weight_parts(g->gpu, slid->type.dtype, w[0]->value, w[1]->value,
+                                               images * windows->value, taps)
+                         : 1;
+  Node *y = build(b, OP_nereid_conv_weight_default,
+                  ARGS(arg_node(decompose_channels_last(b, other)),
+                       arg_node(decompose_channels_last(b, slid)), arg_dims(g, c->n, w + 2),
+                       arg_dims(g, c->n, c->stride), arg_dims(g, c->n, c->padding),
+                       arg_dims(g, c->n, c->dilation), build_int(b, parts)));
+  y = parts > 1 ? build_sum(b, y, 1, false) : build_squeeze(b, y, 0);
+  return build_to(b, y, c->weight->type.dtype);
+}
+
 /* [groups, o, window, c] */
 static Node *channel_products(Build *b, const ConvGradient *c, Node *rows, Node *elements) {
   rows = merged(b, rows, 1, c->n + 1);                                 /* [groups, windows, o] */
@@ -196,8 +239,13 @@ static Node *weight_gradient(Build *b, const ConvGradient *c) {
   const Dim *w = c->weight->type.shape;
   Node *slid = c->transposed ? c->grad : c->x, *other = c->transposed ? c->x : c->grad;
   if (is_depthwise(c)) return channel_gradient(b, c, slid, other);
-  Node *elements = by_groups(b, c, window_elements(b, c, slid, 2, other->type.shape + 2));
-  Node *y = channel_products(b, c, by_groups(b, c, other), elements);
+  Node *y;
+  if (has_boxes(b, c, slid, other)) {
+    y = boxes_gradient(b, c, slid, other);
+  } else {
+    Node *elements = by_groups(b, c, window_elements(b, c, slid, 2, other->type.shape + 2));
+    y = channel_products(b, c, by_groups(b, c, other), elements);
+  }
   Dim shape[GRAPH_RANK_MAX]; /* [all o, window, c] */
   shape[0] = w[0];
   memcpy(shape + 1, w + 2, c->n * sizeof *shape);

@@ -1,0 +1,243 @@
+/* Kernels of GROUP_MATMUL: one nereid.conv_weight, the gradient of a convolution's weight.
+ *
+ * A product of matrices whose rows are output channels and whose columns are the input channels at
+ * a position of the window.  A step sums up a part of some images, which is a box of either operand
+ * (planner/fuse/image_tiles.c): the windows of the part, and what these have at the position. */
+#include <string.h>
+
+#include "planner/kernels/kernel_product.h"
+
+typedef struct {
+  Kernel *k;
+  const Node *node;
+  Window w;
+  Dim position[WINDOW_AXES];    /* of the window, of the tile's columns */
+  Strides strides[WINDOW_AXES]; /* where the window has a stride */
+  Dim channel;
+} WeightGradient;
+
+/* A window of an operand: its image, and its place there. */
+typedef struct {
+  Dim at[WINDOW_AXES + 1];
+  const char *lines;
+} Place;
+
+/* ---- parts of variables that other kernels have, too ---- */
+
+void product_limit(Kernel *k, Text *t, const char *x, Dim lo, Dim hi) {
+  if (lo && hi && dim_is(lo, 0)) {
+    text_printf(t, " & ((%s).to(tl.uint32) < %s)", x, kernel_index(k, hi, NULL));
+    return;
+  }
+  if (lo) text_printf(t, " & (%s >= %s)", x, kernel_index(k, lo, NULL));
+  if (hi) text_printf(t, " & (%s < %s)", x, kernel_index(k, hi, NULL));
+}
+
+const char *product_indented(Kernel *k, const char *lines, int columns) {
+  Text t = text_new(k->arena);
+  while (*lines) {
+    size_t n = strcspn(lines, "\n");
+    text_printf(&t, "%*s%.*s\n", columns, "", (int)n, lines);
+    lines += n + (lines[n] == '\n');
+  }
+  return t.data ? t.data : "";
+}
+
+static Dim variable(Kernel *k, Text *lines, int indent, const char *base, Dim x) {
+  const char *name = kernel_fresh(k, base), *text = kernel_index(k, x, NULL);
+  text_printf(lines, "%*s%s = %s\n", indent, "", name, text);
+  Dim v = dim_shared_index(k->graph->dims, name, dim_huge(k->graph->dims));
+  kernel_bind(k, v, name, AXIS_K);
+  return v;
+}
+
+Strides product_strided(Kernel *k, Text *lines, int indent, const Window *w, uint32_t i, Dim at) {
+  Dims *d = k->graph->dims;
+  Dim stride = w->stride[i], before = w->before[i], one = dim_int(d, 1);
+  /* So many strides make the position a natural number. */
+  Dim more = dim_floordiv(d, dim_add(d, before, dim_sub(d, stride, one)), stride);
+  Dim x = dim_add(d, dim_mul(d, at, w->dilation[i]), dim_mul(d, more, stride));
+  x = dim_sub(d, x, before);
+  return (Strides){
+      variable(k, lines, indent, "over", dim_sub(d, dim_floordiv(d, x, stride), more)),
+      variable(k, lines, indent, "rest", dim_mod(d, x, stride))};
+}
+
+/* ---- the tile's columns ---- */
+
+static const char *window_lines(WeightGradient *c) {
+  Kernel *k = c->k;
+  Dims *d = k->graph->dims;
+  Text lines = text_new(k->arena);
+  Dim position = dim_shared_index(d, "position", window_count(k->graph, &c->w));
+  c->channel = dim_shared_index(d, "c", c->w.input->type.shape[c->w.n + 1]);
+  kernel_bind(k, position, "position", AXIS_K);
+  kernel_bind(k, c->channel, "c", AXIS_N);
+  index_of_linear(d, position, c->w.size, c->w.n, c->position);
+  for (uint32_t i = 0; i < c->w.n; i++)
+    if (!dim_is(c->w.stride[i], 1))
+      c->strides[i] = product_strided(k, &lines, 4, &c->w, i, c->position[i]);
+  return lines.len ? lines.data : "";
+}
+
+/* ---- the parts of images ---- */
+
+/* How many there are along each axis, and the windows of one, the last axis first.  Of a `ragged`
+ * one some windows are beyond the gradient. */
+typedef struct {
+  Text sides, counts, size, all, ragged;
+} Parts;
+
+static const char *const counts[] = {"across", "down", "deep"};
+
+static Parts parts_of(WeightGradient *c) {
+  Kernel *k = c->k;
+  const ValueType *t = &c->node->args[0].node->type;
+  Arena *a = k->arena;
+  Parts p = {text_new(a), text_new(a), text_new(a), text_new(a), text_new(a)};
+  text_puts(&p.sides, "BI: tl.constexpr");
+  text_puts(&p.size, "BI");
+  text_printf(&p.all, "tl.cdiv(%s, BI)", kernel_extent(k, t->shape[0]));
+  for (uint32_t i = 0; i < c->w.n; i++) {
+    const char *side = image_side(i), *extent = kernel_extent(k, t->shape[c->w.n - i]);
+    text_printf(&p.sides, ", %s: tl.constexpr", side);
+    text_printf(&p.counts, "    %s = tl.cdiv(%s, %s)\n", counts[i], extent, side);
+    text_printf(&p.size, " * %s", side);
+    text_printf(&p.all, " * %s", counts[i]);
+    text_printf(&p.ragged, "%s%s %% %s != 0", i ? " or " : "", extent, side);
+  }
+  return p;
+}
+
+/* The windows of a step's part, as columns of the left operand or rows of the right one. */
+static Place place_of_part(WeightGradient *c, const Parts *p, bool left) {
+  static const char *const names[] = {"x", "y", "z"};
+  Kernel *k = c->k;
+  Dims *d = k->graph->dims;
+  const ValueType *t = &c->node->args[0].node->type;
+  const char *side = left ? "left" : "right";
+  unsigned axis = left ? AXIS_N : AXIS_M;
+  Place place = {.lines = ""};
+  Text lines = text_new(k->arena);
+  text_printf(&lines, "        part = step\n        r = tl.arange(0, %s)[%s]\n", p->size.data,
+              left ? "None, :" : ":, None");
+  for (uint32_t i = 0; i <= c->w.n; i++) {
+    uint32_t at = c->w.n - i;
+    const char *base = arena_printf(k->arena, "%s_%s", at ? names[i] : "image", side);
+    const char *name = kernel_fresh(k, base);
+    place.at[at] = dim_shared_index(d, name, t->shape[at]);
+    kernel_bind(k, place.at[at], name, axis);
+    if (!at) {
+      text_printf(&lines, "        %s = part * BI + r\n", name);
+      break;
+    }
+    text_printf(&lines, "        %s = part %% %s * %s + r %% %s\n", name, counts[i],
+                image_side(i), image_side(i));
+    text_printf(&lines, "        part, r = part // %s, r // %s\n", counts[i], image_side(i));
+  }
+  place.lines = lines.data;
+  return place;
+}
+
+/* ---- operands ---- */
+
+/* The load of an operand, whose limits along images are added. */
+static const char *load_of(WeightGradient *c, const Place *at, ConcatSource *p, bool left) {
+  Kernel *k = c->k;
+  Text mask = text_new(k->arena);
+  Dim images = c->node->args[0].node->type.shape[0];
+  text_printf(&mask, "%s & (%s < %s)", left ? "mmask" : "nmask",
+              kernel_index(k, at->at[0], NULL), kernel_extent(k, images));
+  for (uint32_t i = 0; i < p->nlimits; i++)
+    product_limit(k, &mask, kernel_index(k, p->limits[i].x, NULL), p->limits[i].lo,
+                  p->limits[i].hi);
+  product_source(k, p);
+  const ValueType *t = &p->operand->type;
+  Dim offset = linear_of_index(k->graph->dims, p->index, t->shape, t->rank);
+  unsigned axes = 0;
+  const char *index = kernel_index(k, offset, &axes);
+  const char *pointers = arena_printf(k->arena, "%s + (%s)", kernel_buffer(k, p->operand), index);
+  const char *window = kernel_index(k, at->at[0], NULL);
+  pointers = product_pointers(k, pointers, axes, left ? "m" : window, left ? window : "c");
+  return arena_printf(k->arena, "tl.load(%s, mask=%s, other=0.0)", pointers, mask.data);
+}
+
+static const char *gradient(WeightGradient *c, const Place *at) {
+  ConcatSource p = {.operand = c->node->args[0].node};
+  const ValueType *t = &p.operand->type;
+  memcpy(p.index, at->at, (c->w.n + 1) * sizeof *p.index);
+  p.index[c->w.n + 1] = c->k->group->index[1];
+  for (uint32_t i = 1; i <= c->w.n; i++) {
+    p.limits[p.nlimits].x = at->at[i];
+    p.limits[p.nlimits++].hi = t->shape[i];
+  }
+  return load_of(c, at, &p, true);
+}
+
+/* Are the windows of the right operand's rows windows of the gradient? */
+static const char *within_gradient(WeightGradient *c, const Place *at) {
+  Kernel *k = c->k;
+  const ValueType *t = &c->node->args[0].node->type;
+  Text all = text_new(k->arena);
+  for (uint32_t i = 1; i <= c->w.n; i++)
+    text_printf(&all, "%s(%s < %s)", i > 1 ? " & " : "", kernel_index(k, at->at[i], NULL),
+                kernel_extent(k, t->shape[i]));
+  return all.data;
+}
+
+/* What windows have at the tile's position. */
+static const char *input(WeightGradient *c, const Place *at) {
+  Dims *d = c->k->graph->dims;
+  ConcatSource p = {.operand = c->w.input};
+  p.index[0] = at->at[0];
+  p.index[c->w.n + 1] = c->channel;
+  for (uint32_t i = 0; i < c->w.n; i++) {
+    bool strided = !dim_is(c->w.stride[i], 1);
+    Dim x = dim_mul(d, c->position[i], c->w.dilation[i]);
+    x = strided ? c->strides[i].over : dim_sub(d, x, c->w.before[i]);
+    x = dim_add(d, at->at[i + 1], x);
+    p.limits[p.nlimits].x = x;
+    p.limits[p.nlimits].lo = dim_int(d, 0);
+    p.limits[p.nlimits++].hi =
+        dim_floordiv(d, c->w.input->type.shape[i + 1], c->w.stride[i]);
+    if (strided) x = dim_add(d, dim_mul(d, x, c->w.stride[i]), c->strides[i].rest);
+    p.index[i + 1] = x;
+  }
+  return load_of(c, at, &p, false);
+}
+
+/* Names that the template has, and others do not. */
+static void take_names(Kernel *k) {
+  static const char *const names[] = {"c", "steps", "each", "last"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    kernel_take(k, pool_name(k->graph->names, names[i]));
+}
+
+void kernel_conv_weight(Text *out, Kernel *k) {
+  WeightGradient c = {.k = k, .node = k->group->nodes.data[0]};
+  const Dim *extent = k->group->extent;
+  c.w = window_of(k->graph, c.node);
+  take_names(k);
+  product_bind(k);
+  Parts parts = parts_of(&c);
+  const char *window = window_lines(&c);
+  Place left = place_of_part(&c, &parts, true), right = place_of_part(&c, &parts, false);
+  const char *grad = gradient(&c, &left), *x = input(&c, &right);
+  product_epilogue(k);
+  Slot slots[] = {{"m", kernel_extent(k, extent[1])},
+                  {"channels", kernel_extent(k, c.w.input->type.shape[c.w.n + 1])},
+                  {"sides", parts.sides.data},
+                  {"counts", parts.counts.data},
+                  {"steps", parts.all.data},
+                  {"parts", kernel_extent(k, extent[0])},
+                  {"window", window},
+                  {"left_place", left.lines},
+                  {"right_place", right.lines},
+                  {"ragged", parts.ragged.data},
+                  {"left_again", product_indented(k, left.lines, 8)},
+                  {"right_again", product_indented(k, right.lines, 8)},
+                  {"within", within_gradient(&c, &right)},
+                  {"left", grad},
+                  {"right", x}};
+  kernel_emit(out, k, "convolution_weight.py", slots, sizeof slots / sizeof *slots);
+}
