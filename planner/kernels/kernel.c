@@ -500,9 +500,40 @@ static const char *wanted_only(Kernel *k, const Node *n, const Dim *index, DType
   return mask ? arena_printf(k->arena, "tl.where(%s, %s, %s)", mask, operand, zero) : operand;
 }
 
+/* Are n's elements integers of 64 bits that the kernel computes in 32?  Tiles have elements past
+ * the ends of axes, too. */
+static bool is_narrowed(Kernel *k, const Node *n) {
+  enum { MOST = 1 << 30 };
+  Dims *d = k->graph->dims;
+  return k->narrows && n->type.kind == VALUE_TENSOR && n->type.dtype == DT_I64 &&
+         index_is_inside(k->graph, n, dim_int(d, -MOST), dim_int(d, MOST));
+}
+
+static DType held_in(Kernel *k, const Node *n) {
+  return is_narrowed(k, n) ? DT_I32 : kernel_held(n->type.dtype);
+}
+
+/* Computes in 32 bits, if the operands and the result fit. */
+static void narrow_pointwise(Kernel *k, const Node *n, Pointwise *p) {
+  bool fits = n->type.dtype == DT_I1 || is_narrowed(k, n);
+  bool wide = strstr(p->text, "int64") || strstr(p->text, ">>") || strstr(p->text, "<<");
+  if (!k->narrows || p->compute != DT_I64 || p->narrow || !fits || wide) return;
+  for (uint32_t i = 0; i < p->noperands; i++) {
+    const Arg *a = &p->operands[i];
+    bool fits_too = a->kind == ARG_NODE ? is_narrowed(k, a->node)
+                                        : a->kind == ARG_INT && dim_is_int(a->dim) &&
+                                              a->dim->value == (int32_t)a->dim->value;
+    if (p->dtypes[i] == DT_I64 && !fits_too) return;
+  }
+  for (uint32_t i = 0; i < p->noperands; i++)
+    if (p->dtypes[i] == DT_I64) p->dtypes[i] = DT_I32;
+  p->compute = DT_I32;
+}
+
 static Value pointwise(Kernel *k, Node *n, const Dim *index) {
   Pointwise p = pointwise_of(k->graph, n);
-  const char *operands[8];
+  narrow_pointwise(k, n, &p);
+  const char *operands[8] = {0};
   bool branches = prim_branches(n);
   for (uint32_t i = 0; i < p.noperands; i++) {
     operands[i] = operand_text(k, n, index, &p, i);
@@ -510,7 +541,9 @@ static Value pointwise(Kernel *k, Node *n, const Dim *index) {
       operands[i] = wanted_only(k, n, index, p.dtypes[i], operands[i]);
   }
   const char *text = kernel_fill(k, p.text, operands);
-  DType held = kernel_held(n->type.dtype);
+  DType held = n->type.dtype == DT_I64 && p.compute == DT_I32 && k->narrows
+                   ? DT_I32
+                   : kernel_held(n->type.dtype);
   bool cast = held != p.compute && n->type.dtype != DT_I1;
   if (is_float8(p.narrow) && n->type.dtype == p.narrow && kernel_held(p.compute) == p.compute) {
     text = arena_printf(k->arena, "(%s)", text);
@@ -578,6 +611,7 @@ static const char *gather_index(Kernel *k, Node *index, const Dim *element, Dim 
     kernel_line(k, "%s = %s", name, kernel_cast(k, at, DT_I32));
     return name;
   }
+  at.text = kernel_cast(k, at, index->type.dtype); /* offsets may be large */
   kernel_line(k, "%s = tl.where(%s < 0, %s + %s, %s)", name, at.text, at.text,
               kernel_index(k, size, NULL), at.text);
   last = kernel_index(k, dim_sub(d, size, dim_int(d, 1)), NULL);
@@ -644,7 +678,7 @@ static const char *arange(Kernel *k, const Node *n, const Dim *element, DType t)
                           : arena_printf(k->arena, "(%s).to(tl.%s)", at, dtype_lang_name(t));
   const char *text = arena_printf(k->arena, "%s * %s + %s", index, kernel_literal(k, &step, t),
                                   kernel_literal(k, &start, t));
-  return t == n->type.dtype ? text : narrow(k, text, t, n->type.dtype);
+  return t == n->type.dtype || t == DT_I32 ? text : narrow(k, text, t, n->type.dtype);
 }
 
 /* A number for the seed and the index, whoever asks for it. */
@@ -661,7 +695,7 @@ static const char *random_number(Kernel *k, const Node *n, const Dim *index) {
 }
 
 static Value create(Kernel *k, Node *n, const Dim *index) {
-  DType t = kernel_held(n->type.dtype);
+  DType t = held_in(k, n);
   if (n->op->id == OP_nereid_random_default)
     return kernel_define(k, n, index, t, random_number(k, n, index));
   if (n->op->id == OP_aten_arange_start_step)

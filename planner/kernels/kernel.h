@@ -119,6 +119,7 @@ typedef struct {
   bool loads_ahead; /* loads whose index and mask depend on no data go to `ahead` */
   VEC(KernelLoad) ahead;
   bool fills; /* loads give 0 where their mask is false */
+  bool narrows;      /* integers of 64 bits whose values fit are computed in 32 */
   bool keeps_halves; /* loads of 16-bit floats are not widened */
   Text body;
   int indent; /* of statements */

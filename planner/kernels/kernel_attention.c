@@ -665,7 +665,9 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   w.walked = kernel_index(k, w.x.walked, NULL);
   if (shape->turns > 1) w.results = kernel_operand(k, w.x.batches);
   w.raw = w.x.chain || attention_part(k, OP_nereid_attention_grad_read_default);
-  w.added = w.x.scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
+  attention_fold_factors(&w);
+  bool scores = w.x.scores && !w.later;
+  w.added = scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
   w.ragged = attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL ||
              cuts(w.x.walked_block);
   bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
@@ -715,6 +717,8 @@ static const char *higher_text(const AttentionWriter *w) {
 /* A positive scale keeps the order of scores: it goes into the exponential's argument. */
 static const char *scale_factor(const AttentionWriter *w, bool in_exponential) {
   bool later = !w->added && w->x.scale > 0;
+  if (w->later > 0)
+    return arena_printf(w->k->arena, " * %.17g", in_exponential ? w->later : w->x.scale);
   if (later != in_exponential) return "";
   return arena_printf(w->k->arena, " * %s", attention_scale_text(w));
 }

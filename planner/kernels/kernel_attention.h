@@ -21,6 +21,7 @@ typedef struct {
   const char *results;      /* how many independent results take turns; NULL: none do */
   const char *whole, *edge; /* expressions, of one loop: blocks between them are seen whole */
   const char *seen;         /* statements that find the keys that rows see; NULL: none do */
+  double later;             /* the factor of scores in units of log 2, of a cap; 0: there is none */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 
@@ -53,7 +54,9 @@ const char *attention_query_pointers(AttentionWriter *w, Node *operand, Dim row,
                                      const char *first, const char *second);
 const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, Dim column,
                                    const char *first, const char *second);
-/* The tile of a mask, or of a function of scores (kernel_scores.c). */
+/* Takes factors out of the function of scores (kernel_scores.c). */
+void attention_fold_factors(AttentionWriter *w);
+/* The tile of a mask, or of a function of scores. */
 Value attention_value_of_scores(AttentionWriter *w, Node *n);
 /* The statements that apply the function of scores and the mask to a tile of scores. */
 const char *attention_mask_text(AttentionWriter *w);

@@ -1,4 +1,4 @@
-/* Scores in kernels of attention: their tiles have the names of the template, and caps of scores
+/* Scores in kernels of attention: their tiles have the names of the template, and functions of them
  * take fewer instructions than their nodes. */
 #include <math.h>
 
@@ -39,33 +39,65 @@ static Node *take_factor(Node *x, double *by) {
   return x->args[0].node;
 }
 
-/* A cap of scores, c * tanh(y * a), as c - 2 c / (1 + exp(2 y a)): five instructions, where tanh
- * and the division take 24 for the last bits of small results.  The error, c * 2^-22, is little for
- * scores of which shares of 16 bits are made. */
-static void remember_cap(Node **node, void *ctx) {
-  enum { CAP_MOST = 256 };
-  const double least = 1e-30, most = 1e30; /* of a factor that f32 has */
+/* On GPUs a score of 16-bit operands has fewer bits than tanh.approx gives, 11. */
+static bool approximates(const AttentionWriter *w) {
+  return w->x.kind == ATTENTION_FORWARD && dtype_bits(w->x.query->type.dtype) == 16 &&
+         !w->k->graph->host;
+}
+
+static bool is_tile(const Node *n) {
+  return n->kind == NODE_CALL && prim_kind(n->op) == PRIM_TILE && n->type.kind == VALUE_TENSOR;
+}
+
+/* The largest factor of scores that stay far from overflow. */
+static bool is_moderate(double x) {
+  const double least = 1e-30, most = 1e30;
+  return fabs(x) > least && fabs(x) < most;
+}
+
+/* Hyperbolic tangents, as caps of scores have (c * tanh(x / c)), are one instruction each. */
+static void remember_tanh(Node **node, void *ctx) {
   const TileWalk *walk = ctx;
   Kernel *k = walk->w->k;
   Node *n = *node;
-  double cap, by;
+  double by;
   if (n->type.kind != VALUE_TENSOR || kernel_loads(k, n) || walk->seen[n->id]) return;
   walk->seen[n->id] = true;
   /* An operator of single elements alone reads its operands at the index of the score. */
   if (prim_kind(n->op) != PRIM_POINTWISE) return;
-  graph_each_use(n, remember_cap, ctx);
-  Node *tanh = take_factor(n, &cap);
-  if (tanh == n || !graph_is(tanh, OP_aten_tanh_default) || fabs(cap) > CAP_MOST) return;
-  Node *x = take_factor(tanh->args[0].node, &by);
-  if (n->type.rank != 4 || x->type.rank != 4 || x->type.dtype != DT_F32) return;
-  if (!(fabs(by) > least && fabs(by) < most)) return;
+  graph_each_use(n, remember_tanh, ctx);
+  if (!graph_is(n, OP_aten_tanh_default) || n->type.rank != 4) return;
+  Node *x = take_factor(n->args[0].node, &by);
+  if (x->type.rank != 4 || x->type.dtype != DT_F32 || !is_moderate(by)) return;
   Dim at[4], index[4];
   attention_mask_index(k->graph, x, walk->at, index);
   attention_mask_index(k->graph, n, walk->at, at);
-  const char *name = kernel_fresh(k, "capped"), *of = kernel_value(k, x, index).text;
-  kernel_line(k, "%s = libdevice.fast_dividef(%.17g, 1.0 + tl.exp2((%s) * %.17g)) + %.17g", name,
-              -2 * cap, of, 2 * M_LOG2E * by, cap);
+  const char *name = kernel_fresh(k, "tanh"), *of = kernel_value(k, x, index).text;
+  if (is_tile(x) && walk->w->later > 0) kernel_line(k, "%s = libdevice.fast_tanhf(%s)", name, of);
+  else kernel_line(k, "%s = libdevice.fast_tanhf(%s * %.17g)", name, of, by);
   kernel_remember(k, n, at, (Value){name, DT_F32});
+}
+
+/* A factor of the product goes into the scale.  That of a cap goes into the exponential's argument,
+ * and what tanh is of into the scale. */
+void attention_fold_factors(AttentionWriter *w) {
+  double by, cap;
+  Node *x = w->x.scores ? take_factor(w->x.scores, &by) : NULL;
+  if (!x || w->raw || w->x.kind != ATTENTION_FORWARD) return;
+  if (is_tile(x) && x != w->x.scores && is_moderate(by * w->x.scale)) {
+    w->x.scale *= by;
+    w->x.scores = NULL;
+    return;
+  }
+  cap = by;
+  if (!approximates(w) || !graph_is(x, OP_aten_tanh_default) || !(cap > 0 && is_moderate(cap)) ||
+      (w->x.mask && w->x.mask->type.dtype != DT_I1))
+    return;
+  Node *of = take_factor(x->args[0].node, &by);
+  if (!is_tile(of) || !is_moderate(by * w->x.scale)) return;
+  w->x.scale *= by;
+  w->x.scores = x;
+  w->later = cap * M_LOG2E;
 }
 
 Value attention_value_of_scores(AttentionWriter *w, Node *n) {
@@ -75,10 +107,12 @@ Value attention_value_of_scores(AttentionWriter *w, Node *n) {
   attention_mask_index(g, n, at, index);
   TileWalk walk = {.w = w, .at = at, .seen = ARENA_ARRAY(w->k->arena, bool, g->nids)};
   remember_tiles(&n, &walk);
-  bool halves = dtype_bits(w->x.query->type.dtype) == 16 && !g->host;
-  if (halves && w->x.kind == ATTENTION_FORWARD) {
+  w->k->narrows = true;
+  if (approximates(w)) {
     walk.seen = ARENA_ARRAY(w->k->arena, bool, g->nids);
-    remember_cap(&n, &walk);
+    remember_tanh(&n, &walk);
   }
-  return kernel_value(w->k, n, index);
+  Value v = kernel_value(w->k, n, index);
+  w->k->narrows = false;
+  return v;
 }

@@ -4,7 +4,7 @@ case takes as many kernels of which kind as it should.
 
     attention.py [--devices interp,nest,cpu] [NAME...]      only cases whose name has a NAME
 """
-import argparse, os, pathlib, subprocess, sys, tempfile
+import argparse, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
@@ -362,6 +362,123 @@ def problem(case, devices):
     return ""
 
 
+# ---- kernels for Hopper, on the interpreter of loop nests ----
+
+
+def run_on_hopper(text, arrays):
+    """The result of a plan's first kernel, for a GPU with warpgroups, and the text."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "graph.py").write_text(text)
+        status, plan, messages = nereid(folder / "graph.py", "--device", "cuda", "--emit", "plan")
+        if status:
+            raise RuntimeError(messages)
+        head, source = plan.split("\nsource\n")
+        (folder / "kernel.py").write_text(source)
+        step = next(line for line in head.splitlines() if line.startswith("step k0_attention("))
+        constants = re.findall(r"(BM|BN|BD|BE): (\d+)", step)
+        warps, stages = re.search(r"warps (\d+) stages (\d+)", step).groups()
+        grid = re.search(r"grid ([\d, ]*\d)", step)[1].replace(" ", "")
+        out = re.search(r"out0_ptr = (%\w+)", step)[1]
+        dtype, shape = re.search(rf'{out} .*?"(\w+)\[([\d, ]*)\]"', head).groups()
+        given = [f"out0_ptr=zeros:{dtype}[{shape.replace(' ', '')}]"]
+        for parameter, name in re.findall(r"(in\d+_ptr) = %(\w+)", step):
+            np.save(folder / f"{name}.npy", arrays[name])
+            given.append(f"{parameter}=@{folder}/{name}.npy")
+        given += [x for n, v in constants for x in ("-D", f"{n}={v}")]
+        done = subprocess.run([NEREID, "run", folder / "kernel.py:k0_attention", *given,
+                               "--num-warps", warps, "--num-stages", stages, "--grid", grid,
+                               "--device", "nest", "--target", "sm_90a", "--out",
+                               f"out0_ptr={folder}/out.npy"], text=True, capture_output=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return np.load(folder / "out.npy").astype(np.float64), source
+
+
+def typed(arrays):
+    names = {"float16": "f16", "float32": "f32"}
+    return ", ".join(f'{n}: "{names[str(x.dtype)]}[{", ".join(map(str, x.shape))}]"'
+                     for n, x in arrays.items())
+
+
+def compare(got, want):
+    error = np.linalg.norm(got - want) / np.linalg.norm(want)
+    return "" if got.shape == want.shape and error < 1e-3 else f"error {error:.3g} of the norm"
+
+
+# Columns of keys and values, rows, keys, heads, heads of keys.
+WIDTHS = [(80, 80, 70, 130, 1, 1), (96, 96, 64, 128, 1, 1), (192, 128, 70, 100, 1, 1),
+          (160, 160, 66, 90, 1, 1), (64, 64, 5, 300, 8, 2), (128, 128, 20, 70, 4, 1)]
+
+
+def widths_on_hopper(d, e, t, s, h, kv):
+    arrays = {n: x.astype(np.float16) for n, x in qkv(1, h, t, s, d, e, kv).items()}
+    text = (f"def forward(self, {typed(arrays)}):\n    a = {SDPA}(q, k, v, enable_gqa=True)\n"
+            "    b = torch.ops.aten.permute.default(a, [0, 2, 1, 3])\n    return (b,)\n")
+    got, _ = run_on_hopper(text, arrays)
+    if got.shape[-1] > e:  # shares: results, and the logarithm of their sums
+        part, log = got[..., :e], got[..., e:e + 1]
+        weight = np.exp(log - log.max(0))
+        got = (weight * part).sum(0) / weight.sum(0)
+    return compare(got, np.swapaxes(attention(*arrays.values()), 1, 2))
+
+
+# Functions of scores as lines of a graph, the same in NumPy, and what their kernels don't have.
+# Before them are `row` and `key`, integers of 64 bits.
+ATEN = "torch.ops.aten"
+FUNCTIONS = {
+    "scaled": (f"y = {ATEN}.mul.Tensor(x, 0.5)", lambda x, row, key: x * 0.5, "tl.exp("),
+    "capped": (f"a = {ATEN}.div.Tensor(x, 3)\nb = {ATEN}.tanh.default(a)\n"
+               f"y = {ATEN}.mul.Tensor(b, 3)", lambda x, row, key: 3 * np.tanh(x / 3), "tanh * 3"),
+    "capped and moved": (f"a = {ATEN}.tanh.default(x)\ny = {ATEN}.add.Tensor(a, x)",
+                         lambda x, row, key: np.tanh(x) + x, "tl.int64"),
+    "by distances": (f"a = {ATEN}.sub.Tensor(key, row)\nb = {ATEN}.mul.Tensor(a, 0.125)\n"
+                     f"y = {ATEN}.add.Tensor(x, b)",
+                     lambda x, row, key: x + (key - row) * 0.125, "tl.int64"),
+    # A product that 32 bits don't hold.
+    "by large integers": (f"a = {ATEN}.mul.Tensor(key, 3000000000)\n"
+                          f"b = {ATEN}.remainder.Scalar(a, 7)\ny = {ATEN}.add.Tensor(x, b)",
+                          lambda x, row, key: x + key * 3000000000 % 7, None),
+    # Rows of the least number that f32 has are means of all values.
+    "least": (f"a = {ATEN}.ge.Tensor(row, 9)\ny = {ATEN}.where.self(a, x, -3.4028234663852886e+38)",
+              lambda x, row, key: np.where(row >= 9, x, np.finfo(np.float32).min), "tl.int64"),
+    "largest": (f"a = {ATEN}.ge.Tensor(row, key)\nb = {ATEN}.mul.Tensor(a, 3.0e38)\n"
+                f"y = {ATEN}.add.Tensor(x, b)", lambda x, row, key: x + (row >= key) * 3e38,
+                "tl.int64"),
+}
+
+
+def function_on_hopper(name):
+    lines, function, absent = FUNCTIONS[name]
+    t, s, d = 70, 130, 64
+    arrays = {n: x.astype(np.float16) for n, x in qkv(1, 2, t, s, d).items()}
+    lines, none = lines.replace("\n", "\n    "), ", ".join(["None"] * 5)
+    text = f"""def forward(self, {typed(arrays)}):
+    x = torch.ops.nereid.attention_scores.default(q, k, scale = 0.25)
+    rows = {ATEN}.arange.default({t})
+    row = {ATEN}.view.default(rows, [{t}, 1])
+    key = {ATEN}.arange.default({s})
+    {lines}
+    r = torch.ops.nereid.flex_attention.default(q, k, v, y, {none}, 0, 0, scale = 0.25)
+    o = r[0]
+    of_rows = {ATEN}.permute.default(o, [0, 2, 1, 3])
+    return (of_rows,)
+"""
+    got, source = run_on_hopper(text, arrays)
+    q, k, v = (x.astype(np.float64) for x in arrays.values())
+    x = function(q @ np.swapaxes(k, 2, 3) * 0.25, np.arange(t)[:, None], np.arange(s))
+    p = np.exp(x - x.max(-1, keepdims=True))
+    wrong = compare(got, np.swapaxes(p / p.sum(-1, keepdims=True) @ v, 1, 2))
+    return wrong or (f"the kernel has {absent}" if absent and absent in source else "")
+
+
+def hopper_cases():
+    for case in WIDTHS:
+        yield "Hopper " + " ".join(map(str, case)), lambda case=case: widths_on_hopper(*case)
+    for name in FUNCTIONS:
+        yield f"Hopper {name}", lambda name=name: function_on_hopper(name)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--devices", default="interp")
@@ -373,6 +490,17 @@ def main():
         if args.names and not any(n in name for n in args.names):
             continue
         text = problem(case, args.devices.split(","))
+        passed += not text
+        failed += bool(text)
+        if text:
+            print(f"FAIL {name}: {text}")
+    for name, problem_of in hopper_cases():
+        if args.names and not any(n in name for n in args.names):
+            continue
+        try:
+            text = problem_of()
+        except RuntimeError as error:
+            text = str(error)
         passed += not text
         failed += bool(text)
         if text:
