@@ -7,12 +7,16 @@
  *
  * A node is read by rows if every use of it leads to one gather of rows of the leading axes,
  * through operators that compute a row of the result of the same row of their operand.  `ends` has
- * for each batch the number behind its last row in `at`. */
+ * for each batch the number behind its last row in `at`.  A box that is written by the gather's own
+ * index has nothing else that is read, so it is a gather too, which a product does in its loads:
+ *
+ *   index_put(zeros, [at], values)   ->   index_select(values, 0, writers of rows, of others 0) */
 #include <setjmp.h>
 
 #include "graph/analysis/dce.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
+#include "planner/decompose/scatter.h"
 #include "planner/passes.h"
 
 /* A tile of 128 rows is left out if none of them is read.  At least a quarter of all rows is not,
@@ -31,7 +35,7 @@ typedef struct {
   Graph *g;
   Arena *scratch;
   Reads *reads; /* by node id */
-  VEC(Node *) products; /* from the last */
+  VEC(Node *) products, puts; /* from the last */
 } SkipRows;
 
 static void read_whole(Node **operand, void *ctx) {
@@ -80,7 +84,9 @@ static uint32_t lead_before_view(Graph *g, const Node *n, uint32_t lead) {
 }
 
 static bool is_elementwise(const Node *n) {
-  return prim_kind(n->op) == PRIM_POINTWISE && !n->op->random && !prim_checks(n);
+  bool casts = graph_is_any(n, OP_prims_convert_element_type_default, OP_aten_to_dtype,
+                            OP_aten__to_copy_default);
+  return casts || (prim_kind(n->op) == PRIM_POINTWISE && !n->op->random && !prim_checks(n));
 }
 
 /* Operands of n's own shape are read by rows as n is, others whole. */
@@ -155,6 +161,20 @@ static bool reads_type(const Node *n) {
                       OP_aten_sym_size_int);
 }
 
+/* Does index_put write rows of a tensor by the index that they are gathered by? */
+static bool puts_read_rows(Graph *g, const Node *n, const Reads *r) {
+  if (!graph_is(n, OP_aten_index_put_default) || r->lead != 1) return false;
+  Arg at = graph_arg(g, n, "indices"), values = graph_arg(g, n, "values");
+  const ValueType *t = &n->type, *v = &values.node->type, *from = &r->gather->args[0].node->type;
+  if (at.n != 1 || at.items[0].kind != ARG_NODE) return false;
+  bool whole = v->rank == t->rank && at.items[0].node->type.rank == 1 &&
+               dim_is_int(v->shape[0]) && v->shape[0]->value > 0;
+  for (uint32_t i = 1; whole && i < t->rank; i++) whole = v->shape[i] == t->shape[i];
+  return whole && at.items[0].node == gathered_by(g, r->gather) &&
+         v->shape[0] == at.items[0].node->type.shape[0] && t->shape[0] == from->shape[0] &&
+         !graph_arg(g, n, "accumulate").flag;
+}
+
 /* n reads rows of its first operand, and all of the others. */
 typedef struct {
   SkipRows *s;
@@ -187,6 +207,7 @@ static void visit(SkipRows *s, Node *n) {
   /* A gather whose index is computed of the product has to wait for it. */
   if (product && !s->reads[gathered_by(g, r->gather)->id].visited && is_worth(g, n, r->gather))
     vec_push(s->scratch, &s->products, n);
+  if (rows && call && puts_read_rows(g, n, r)) vec_push(s->scratch, &s->puts, n);
 }
 
 /* ---- products of fewer rows ---- */
@@ -225,6 +246,19 @@ static bool leave_out(SkipRows *s, Node *n, const Node *before) {
   return true;
 }
 
+/* False after an error. */
+static bool gather_instead(Graph *g, Node *n) {
+  Build b = build_at(g, n);
+  if (setjmp(b.in.failed)) return false;
+  Dim rows = n->type.shape[0];
+  Node *at = scatter_from_start(&b, graph_arg(g, n, "indices").items[0].node, rows);
+  Node *writer = build_to(&b, scatter_writers(&b, rows, at), DT_I64);
+  writer = build_with(&b, OP_aten_clamp_min_default, writer, build_int(&b, 0));
+  build_become(&b, OP_aten_index_select_default,
+               ARGS(graph_arg(g, n, "values"), build_int(&b, 0), arg_node(writer)));
+  return true;
+}
+
 bool pass_skip_rows(Graph *g) {
   if (!graph_functional(g, "skip_rows")) return false;
   if (g->has_loops) return true;
@@ -235,6 +269,8 @@ bool pass_skip_rows(Graph *g) {
   for (size_t i = s.products.len; ok && i-- > 0;)
     ok = leave_out(&s, s.products.data[i],
                    i + 1 < s.products.len ? s.products.data[i + 1] : NULL);
+  for (size_t i = 0; ok && s.products.len && i < s.puts.len; i++)
+    ok = gather_instead(g, s.puts.data[i]);
   arena_free(scratch);
   return ok;
 }
