@@ -194,10 +194,10 @@ const char *product_precision(const Graph *g, DType t, ProductRounding rounds) {
 typedef struct {
   const char *groups, *more_rows, *more_columns, *row, *column, *batch, *row_end, *column_end;
   const char *first, *last, *step; /* the steps along k */
-  const char *k;                   /* the limit of indices; NULL: none */
+  const char *least, *k;           /* the limits of indices; NULL: none */
   struct {
-    const char *last, *step;
-  } rest[2]; /* further steps, from where those before end; NULL: none */
+    const char *loop, *width, *least, *k;
+  } rest[2]; /* loops over further steps, of that width; NULL: none */
   Dim group;                    /* of the matrices, or of the result, as a subscript */
 } Tiling;
 
@@ -285,18 +285,25 @@ static void tile_parted_axis(Kernel *k, Tiling *t, bool rows) {
 
 /* Each group of what is summed up is a batch.  8-bit elements are copied by 16 from multiples of
  * 16, where groups begin; what the last group has after such a multiple is a step of its own.
- * Whole steps have no mask along k, so that boxes may copy them. */
+ * Whole steps begin at multiples of a step, so that a row of a box is whole lines of memory, and
+ * have no mask along k; steps that other groups have a part of, two at most, are in a loop of their
+ * own. */
 static void tile_parted_sum(Kernel *k, Tiling *t) {
   bool bytes = dtype_bits(k->group->nodes.data[0]->args[0].node->type.dtype) == 8;
-  const char *whole = "    begin = begin // 16 * 16\n"
+  const char *parts = "    begin = begin // 16 * 16\n"
                       "    whole = end // 16 * 16\n"
-                      "    steady = begin + tl.maximum(whole - begin, 0) // BK * BK\n";
+                      "    low = begin // BK * BK\n"
+                      "    high = whole // BK * BK\n"
+                      "    starts = (begin > low) | (low == high)\n"
+                      "    ends = (whole > high) & (low != high)\n"
+                      "    first = tl.where(starts, 0, 1)\n"
+                      "    last = tl.where(ends, 2, tl.where(starts & (begin < whole), 1, first))\n";
   const char *size = kernel_operand(k, k->group->extent[3]), *cast = end_cast(k);
   Slot slots[] = {{"before", end_pointers(k, "before", "(group - 1)")},
                   {"end", end_pointers(k, "end", "group")},
                   {"cast", cast},
                   {"size", size},
-                  {"whole", bytes ? whole : ""},
+                  {"parts", bytes ? parts : ""},
                   {"wide", kernel_wide(k)}};
   Text text = text_new(k->arena);
   template_fill(&text, "group_of_sum.py", slots, sizeof slots / sizeof *slots);
@@ -304,12 +311,17 @@ static void tile_parted_sum(Kernel *k, Tiling *t) {
   t->first = "begin";
   t->last = t->k = "end";
   if (!bytes) return;
-  t->last = "steady";
+  t->first = "tl.cdiv(begin, BK) * BK";
+  t->last = "high";
   t->k = NULL;
-  t->rest[0].last = "whole";
-  t->rest[0].step = "BK";
-  t->rest[1].last = "end";
-  t->rest[1].step = "32"; /* as few as units multiply */
+  t->rest[0].loop = "for edge in range(first, last):\n"
+                    "        start = tl.where(edge == 0, low, high)";
+  t->rest[0].width = "BK";
+  t->rest[0].least = "begin";
+  t->rest[0].k = "whole";
+  t->rest[1].loop = "for start in range(whole, end, 32):"; /* as few as units multiply */
+  t->rest[1].width = "32";
+  t->rest[1].k = "end";
 }
 
 /* Tiles from the end of a batch's rows on have no steps. */
@@ -421,14 +433,21 @@ static const char *step_pointers(const Kernel *k, const char *pointers) {
   return arena_printf(k->arena, "(%s).to(tl.pointer_type(tl.int32))", pointers);
 }
 
+/* The condition that an index along the sum is within its limits, before or after another. */
+static const char *within_limits(Kernel *k, const Tiling *t, const char *index, bool before) {
+  const char *parts[] = {"", ""}, *form = before ? "(%s %s %s) & " : " & (%s %s %s)";
+  if (t->least) parts[0] = arena_printf(k->arena, form, index, ">=", t->least);
+  if (t->k) parts[1] = arena_printf(k->arena, form, index, "<", t->k);
+  return arena_printf(k->arena, "%s%s", parts[0], parts[1]);
+}
+
 static const char *loaded_left(Kernel *k, const Tiling *t, Dim left_k) {
   const Group *g = k->group;
   Dim place = place_of_step(k, left_k);
   Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, g->index[1], place, true);
   a.pointers = step_pointers(k, a.pointers);
-  const char *within = t->k ? arena_printf(k->arena, " & (ka < %s)", t->k) : "";
   return arena_printf(k->arena, "        left = tl.load(%s, mask=mmask%s%s, other=%s)\n",
-                      a.pointers, within, a.condition, zero_of(g->nodes.data[0]));
+                      a.pointers, within_limits(k, t, "ka", false), a.condition, zero_of(g->nodes.data[0]));
 }
 
 static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
@@ -437,10 +456,9 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   const char *left = loaded_left(k, t, left_k);
   Access b = matrix(k, n->args[1].node, t->group, place_of_step(k, right_k), g->index[2], false);
   b.pointers = step_pointers(k, b.pointers);
-  const char *within = t->k ? arena_printf(k->arena, "(kb < %s) & ", t->k) : "";
   const char *right =
       arena_printf(k->arena, "        right = tl.load(%s, mask=%snmask, other=%s)\n", b.pointers,
-                   within, zero_of(n));
+                   within_limits(k, t, "kb", true), zero_of(n));
   return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
@@ -448,16 +466,17 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
 static const char *rest_lines(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
   Text out = text_new(k->arena);
   Tiling part = *t;
-  for (int i = 0; i < 2 && t->rest[i].last; i++) {
-    const char *from = part.last, *step = t->rest[i].step, *wide = kernel_wide(k);
-    part.k = part.last = t->rest[i].last;
+  for (int i = 0; i < 2 && t->rest[i].loop; i++) {
+    const char *width = t->rest[i].width, *wide = kernel_wide(k);
+    part.least = t->rest[i].least;
+    part.k = t->rest[i].k;
     Operands o = loaded_operands(k, &part, left_k, right_k);
     text_printf(&out,
-                "    for start in range(%s, %s, %s):\n"
+                "    %s\n"
                 "        ka = start + tl.arange(0, %s)[None, :]%s\n"
                 "        kb = start + tl.arange(0, %s)[:, None]%s\n"
                 "%s%s%s\n",
-                from, part.last, step, step, wide, step, wide, o.left, o.right, o.multiply);
+                t->rest[i].loop, width, wide, width, wide, o.left, o.right, o.multiply);
   }
   return out.data;
 }
@@ -544,7 +563,7 @@ void kernel_matmul(Text *out, Kernel *k) {
   Tiling t = tiling_of(k);
   Operands o = prim_unpacks(n) ? packed_operands(k, &t, left_k, right_k)
                                : loaded_operands(k, &t, left_k, right_k);
-  if (t.rest[0].last) o.after = rest_lines(k, &t, left_k, right_k);
+  if (t.rest[0].loop) o.after = rest_lines(k, &t, left_k, right_k);
   if (graph_is(n, OP_nereid_ended_bmm_default)) o.after = "    acc = tl.where(m < end, acc, 0.0)\n";
   /* What operands are gathered by is loaded before the loop. */
   o.before = arena_printf(k->arena, "%s%s", o.before, k->body.len ? k->body.data : "");

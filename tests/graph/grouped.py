@@ -201,6 +201,45 @@ def check_room(device, folder):
                   f"room, {name} on {device}: off by {off:.2g}")
 
 
+# ---- sums of 8-bit floats, in groups that begin at multiples of 16 ----
+
+SUMS = """def forward(self, x: "f32[64, 784]", y: "f32[64, 784]", ends: "i32[7]", a: "f32[448]",
+            b: "f32[448]"):
+    u = {a}.to.dtype(x, torch.float8_e4m3fn)
+    v = {a}.to.dtype(y, torch.float8_e4m3fn)
+    w = {a}.permute.default(v, [1, 0])
+    z = {a}._scaled_grouped_mm.default(u, w, a, b, ends, None, None, torch.float32)
+    return (z,)
+"""
+# Whole steps of 128, parts of one and of two, empty groups in a step and between two.
+SUM_ENDS = ([128, 256, 384, 512, 640, 768, 784], [16, 16, 48, 96, 112, 256, 784],
+            [0, 368, 368, 512, 512, 528, 780], [784] * 7, [0] * 6 + [3],
+            [112, 144, 400, 400, 656, 784, 784])
+
+
+def check_sums(device, folder):
+    plan, rng = folder / "sums.plan", np.random.default_rng(3)
+    (folder / "graph.py").write_text(SUMS.format(a=ATEN))
+    done = subprocess.run([NEREID, "graph", str(folder / "graph.py"), "--device", "cuda", "--emit",
+                           "plan", "-o", str(plan)], capture_output=True, text=True)
+    check("BK: 128" in plan.read_text(), f"sums: {done.stderr}")
+    x, y = (rng.integers(-8, 9, (64, 784)).astype(np.float32) for _ in range(2))
+    a, b = (rng.integers(1, 4, 448).astype(np.float32) for _ in range(2))
+    for ends in SUM_ENDS:
+        parts = [slice(p, q) for p, q in zip([0, *ends], ends)]
+        want = np.stack([x[:, p] @ y[:, p].T for p in parts])
+        want *= a.reshape(7, 64, 1) * b.reshape(7, 1, 64)
+        for n, t in zip(("x", "y", "ends", "a", "b"), (x, y, np.array(ends, np.int32), a, b)):
+            np.save(folder / f"{n}.npy", t)
+        done = subprocess.run([NEREID, "graph", str(plan),
+                               *(f"{folder}/{n}.npy" for n in ("x", "y", "ends", "a", "b")),
+                               "--device", device, "--out-dir", str(folder / "out")],
+                              capture_output=True, text=True)
+        if check(done.returncode == 0, f"sums to {ends} on {device}: {done.stderr}"):
+            check(np.array_equal(np.load(folder / "out/output_0.npy"), want),
+                  f"sums to {ends} on {device}")
+
+
 def check_ptx(folder):
     """Kernels for GPUs: there is no row of matrices for each row, and ptxas takes them."""
     for form in ("rows", "columns", "sum"):
@@ -244,6 +283,7 @@ def main():
                 compare(name, case, device, folder)
             check_faults(device, folder)
             check_room(device, folder)
+            check_sums(device, folder)
         check_ptx(folder)
     return report()
 

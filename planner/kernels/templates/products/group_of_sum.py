@@ -3,4 +3,4 @@
     end = tl.load({{end}}){{cast}}
     begin = tl.minimum(tl.maximum(begin, 0), {{size}})
     end = tl.minimum(end, {{size}})
-{{whole}}
+{{parts}}
