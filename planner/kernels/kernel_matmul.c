@@ -297,7 +297,8 @@ static void tile_parted_sum(Kernel *k, Tiling *t) {
                       "    starts = (begin > low) | (low == high)\n"
                       "    ends = (whole > high) & (low != high)\n"
                       "    first = tl.where(starts, 0, 1)\n"
-                      "    last = tl.where(ends, 2, tl.where(starts & (begin < whole), 1, first))\n";
+                      "    last = tl.where(starts & (begin < whole), 1, first)\n"
+                      "    last = tl.where(ends, 2, last)\n";
   const char *size = kernel_operand(k, k->group->extent[3]), *cast = end_cast(k);
   Slot slots[] = {{"before", end_pointers(k, "before", "(group - 1)")},
                   {"end", end_pointers(k, "end", "group")},
@@ -447,7 +448,8 @@ static const char *loaded_left(Kernel *k, const Tiling *t, Dim left_k) {
   Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, g->index[1], place, true);
   a.pointers = step_pointers(k, a.pointers);
   return arena_printf(k->arena, "        left = tl.load(%s, mask=mmask%s%s, other=%s)\n",
-                      a.pointers, within_limits(k, t, "ka", false), a.condition, zero_of(g->nodes.data[0]));
+                      a.pointers, within_limits(k, t, "ka", false), a.condition,
+                      zero_of(g->nodes.data[0]));
 }
 
 static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
