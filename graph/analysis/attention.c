@@ -1,6 +1,11 @@
 #include "graph/analysis/attention.h"
 
 #include "graph/ops/attention_blocks.h"
+#include "lower/target/device_peaks.h"
+
+/* Columns of keys and values in a kernel: of any attention, and of latent attention's forward pass,
+ * whose keys are 512 columns of values and 64 of positions. */
+enum { WIDTH_MOST = 256, LATENT_KEYS = 576, LATENT_VALUES = 512 };
 
 static int64_t rows_fitting(Dim rows, int64_t most) {
   if (!dim_is_int(rows)) return most;
@@ -23,6 +28,21 @@ static int keys_of_block(const Attention *x) {
   return !dim_is_int(x->keys) || x->keys->value >= MANY ? 2 * FEW : FEW;
 }
 
+/* Two slots of keys and values, and the query, fit in shared memory; sums, scores and shares in
+ * registers: on an H200 160 columns took 0.574 ms with 96 keys, and 0.687 with 112.  Of 256 columns
+ * 80 keys were best, though some are spilled. */
+static int64_t keys_of_wide(const AttentionShape *s) {
+  enum { KEYS = 128, LEAST = 64, WIDEST = 80, UNIT = 16, HALF = 2 };
+  enum { BYTES = 220 << 10, REGISTERS = 160 };
+  int64_t keys = KEYS;
+  if (s->be == WIDTH_MOST) return WIDEST;
+  for (; keys > LEAST; keys -= UNIT) {
+    int64_t bytes = HALF * (2 * keys * (s->bd + s->be) + s->bm * s->bd);
+    if (bytes <= BYTES && s->be / 2 + keys / 2 + keys / 4 <= REGISTERS) break;
+  }
+  return keys;
+}
+
 /* Blocks that were best on an H200 of those with 64 and 128 rows: several programs with few rows
  * each overlap, where a row's output fits their registers. */
 static void shape_of_halves(const Attention *x, int64_t width, int processors, bool groups,
@@ -30,13 +50,14 @@ static void shape_of_halves(const Attention *x, int64_t width, int processors, b
   enum { NARROW = 64, WIDE = 128 };
   s->bm = rows_fitting(x->own_rows, 64);
   s->bn = 64;
-  if (s->bm < 64) return;
+  if (width > WIDTH_MOST) s->bn = 32, s->warps = 8;
+  if (s->bm < 64 || width > WIDTH_MOST) return;
   if (width <= NARROW) {
     s->bn = keys_of_block(x);
   } else if ((width <= WIDE || (groups && !x->seed)) && programs(x, 128) >= processors) {
     s->bm = 128, s->warps = 8;
     if (width <= WIDE && !x->seed) s->bn = 128;
-    if (width > WIDE && !x->block_rows) s->bn = 80;
+    if (width > WIDE && !x->block_rows) s->bn = keys_of_wide(s);
   }
 }
 
@@ -130,9 +151,18 @@ static int64_t results_in_turns(const Attention *x, const AttentionShape *s, int
   return blocks > 1 ? power_of_2(waves * (int64_t)processors / blocks, 1) : 1;
 }
 
+/* Columns of a tile.  On Hopper rows of 64 bytes and more are boxes that products read without
+ * conflicts; elsewhere loads are by powers of 2. */
+static int64_t tile_width(const Attention *x, Dim width, bool groups) {
+  enum { UNIT = 32, NARROW = 64 };
+  bool boxes = groups && x->kind == ATTENTION_FORWARD && dtype_bits(x->query->type.dtype) == 16;
+  if (!boxes || width->value <= NARROW) return power_of_2(width->value, 16);
+  return (width->value + UNIT - 1) / UNIT * UNIT;
+}
+
 static AttentionShape shape_of_any(const Attention *x, int processors, bool groups) {
-  AttentionShape s = {.bd = power_of_2(x->width->value, 16),
-                      .be = power_of_2(x->columns->value, 16),
+  AttentionShape s = {.bd = tile_width(x, x->width, groups),
+                      .be = tile_width(x, x->columns, groups),
                       .warps = 4,
                       .stages = 2};
   int64_t width = s.bd > s.be ? s.bd : s.be;
@@ -158,15 +188,23 @@ AttentionShape attention_shape(const Attention *x, int processors, bool groups) 
   return s;
 }
 
-static bool width_fits(const Node *x) {
+static bool width_fits(const Node *x, int64_t most) {
   Dim w = x->type.shape[x->type.rank - 1];
-  return dim_is_int(w) && w->value >= 1 && w->value <= ATTENTION_WIDTH_MAX;
+  return dim_is_int(w) && w->value >= 1 && w->value <= most;
 }
 
 bool attention_fits(const Node *query, const Node *value) {
   DType t = query->type.dtype;
   bool dtype = t == DT_F64 || t == DT_F32 || t == DT_F16 || t == DT_BF16;
-  return dtype && width_fits(query) && width_fits(value);
+  return dtype && width_fits(query, WIDTH_MOST) && width_fits(value, WIDTH_MOST);
+}
+
+bool attention_fits_forward(const Graph *g, const Node *query, const Node *value) {
+  DType t = query->type.dtype;
+  bool latent = !g->host && g->gpu && device_has_warpgroups(g->gpu) && dtype_bits(t) == 16 &&
+                dtype_is_float(t);
+  if (!latent) return attention_fits(query, value);
+  return width_fits(query, LATENT_KEYS) && width_fits(value, LATENT_VALUES);
 }
 
 static Dim given(Graph *g, const Node *n, const char *param) {

@@ -78,10 +78,11 @@ typedef struct {
   Dim batches;                                      /* B * own_heads: independent results */
 } Attention;
 
-enum { ATTENTION_WIDTH_MAX = 256 }; /* of D and E, in the kernel */
-
-/* Does the kernel compute attention of that query and value?  Their last axes are as in the op. */
+/* Does the kernel compute attention of that query and value, and its gradients?  Their last axes
+ * are as in the op. */
 bool attention_fits(const Node *query, const Node *value);
+/* Does it without gradients and dropout?  On Hopper also of the widths of latent attention. */
+bool attention_fits_forward(const Graph *g, const Node *query, const Node *value);
 /* n is a nereid.attention, or one of its gradients that have a kernel of their own. */
 Attention attention_of(Graph *g, const Node *n);
 /* Does n, an attention, read `operand` from memory, and not as its mask alone? */

@@ -636,7 +636,8 @@ static bool has_kernel(Graph *g, const Node *n) {
   if (k != PRIM_LIBRARY && prim_is_product(k) && !sums_fit(g, n)) return false;
   if (k == PRIM_ATTENTION) {
     Attention x = attention_of(g, n);
-    return attention_fits(x.query, x.value);
+    return x.kind == ATTENTION_FORWARD ? attention_fits_forward(g, x.query, x.value)
+                                       : attention_fits(x.query, x.value);
   }
   return k != PRIM_NONE;
 }

@@ -221,10 +221,11 @@ static void see(Build *b, Operands *x) {
 /* scaled_dot_product_attention as one op with a kernel of its own; NULL: that cannot compute it. */
 static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale) {
   Dim leading[2];
-  if (b->in.n->type.rank > RANK || !attention_fits(q, v)) return NULL;
-  leading_axes(b, leading);
   Operands x = {.scale = scale, .mask = build_input(b, "attn_mask")};
   x.dropout = infer_number(&b->in, "dropout_p");
+  bool fits = x.dropout != 0 ? attention_fits(q, v) : attention_fits_forward(b->in.g, q, v);
+  if (b->in.n->type.rank > RANK || !fits) return NULL;
+  leading_axes(b, leading);
   if (x.dropout != 0) x.seed = build_seed(b);
   x.q = four_axes_operand(b, q, leading);
   x.k = four_axes_operand(b, k, leading);

@@ -19,6 +19,7 @@ from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.passes.attention_math import attention_calls
 
 WIDTH_MAX = 256
+_LATENT_KEYS, _LATENT_VALUES = 576, 512  # columns, without gradients and on Hopper alone
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 _CALLS = (torch._C._nn.scaled_dot_product_attention,
           torch.ops.aten.scaled_dot_product_attention.default)
@@ -154,6 +155,18 @@ def _autocast(x):
     return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
 
 
+def _width_fits(query, key, value, dropout_p) -> bool:
+    tensors = (query, key, value)
+    widths = [int(x.shape[-1]) for x in tensors]
+    if max(widths) <= WIDTH_MAX:
+        return True
+    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+        return False
+    return (query.is_cuda and torch.cuda.get_device_capability(query.device)[0] == 9
+            and query.element_size() == 2 and dropout_p == 0 and widths[0] <= _LATENT_KEYS
+            and widths[2] <= _LATENT_VALUES)
+
+
 def _fits(query, key, value, mask, dropout_p, is_causal, scale, enable_gqa) -> bool:
     """Does a kernel compute the call?  It does for one width of heads: an open one gets a guard."""
     tensors = (query, key, value)
@@ -164,8 +177,8 @@ def _fits(query, key, value, mask, dropout_p, is_causal, scale, enable_gqa) -> b
     for x in tensors:
         if any(isinstance(size, int) and size == 0 for size in x.shape):
             return False
-        if int(x.shape[-1]) > WIDTH_MAX:
-            return False
+    if not _width_fits(query, key, value, dropout_p):
+        return False
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         return False
     if mask is not None and (mask.dim() > query.dim() or mask.dim() < 1):
