@@ -17,6 +17,7 @@ except ImportError:
     tally.check(True, "")
     sys.exit(tally.report())
 
+import nereid
 from nereid import torch_backend
 
 torch_backend._programs.keep()
@@ -317,8 +318,34 @@ def check_doubles_of_open_heads():
         tally.check(off < 1e-11, f"f64 with {heads} heads: off by {off:.3g}")
 
 
+def latent(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, scale=0.05, enable_gqa=True)
+
+
+def check_latent():
+    """Latent attention's columns, with gradients, and without: on Hopper by a kernel."""
+    for dtype in (torch.float32, torch.bfloat16):
+        torch._dynamo.reset()
+        made = [torch.randn(2, h, t, d, device=DEVICE).to(dtype).requires_grad_()
+                for h, t, d in ((8, 3, 576), (1, 70, 576), (1, 70, 512))]
+        exact = [x.detach().double().requires_grad_() for x in made]
+        run, want = torch.compile(latent, backend="nereid", fullgraph=True), latent(*exact)
+        with torch.no_grad():
+            off = [(run(*made) - want).abs().max().item()]
+        run(*made).double().square().sum().backward()
+        want.square().sum().backward()
+        off += [((x.grad - y.grad).abs().max() / y.grad.abs().max()).item()
+                for x, y in zip(made, exact)]
+        tally.check(max(off) < (2e-2 if dtype is torch.bfloat16 else 1e-4),
+                    f"latent attention of {dtype}: off by {off}")
+        with torch.no_grad():
+            page = str(nereid.explain(latent, *made)).splitlines()[0]
+        tally.check("0 nodes by PyTorch" in page, f"latent attention of {dtype}: {page}")
+
+
 def main():
     torch.manual_seed(0)
+    check_latent()
     for kv in 4, 2:
         check_transformer(kv)
     for attend in (whole, efficient) if DEVICE == "cuda" else (whole, flash, efficient, cudnn):
