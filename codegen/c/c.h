@@ -6,6 +6,7 @@
  *
  *   print.c    the unit: head, one program, the entry functions
  *   spread.c   how the value of each variable differs between lanes
+ *   expand.c   which loops the C compiler is told to unroll
  *   scopes.c   in which C block a variable is declared
  *   identifier.c  identifiers of C for a user's names
  *   names.c    the names of a unit, constants, operands
@@ -74,6 +75,7 @@ typedef struct {
   bool *address_only;     /* by variable id: it feeds nothing but addresses */
   bool *at_definition;    /* by variable id: declared where it is computed */
   bool *filled;           /* by variable id: a guarded load alone writes it, else it is zero */
+  bool *expanded;         /* by index id: a loop that the C compiler is told to unroll */
   bool *large;            /* by variable id: an array that is too large for a thread's stack */
   Declared **heads;       /* by block, numbered in the order of printing */
   uint32_t block;         /* the next one */
@@ -104,6 +106,9 @@ Spread c_ref_spread(const Gen *g, const Ref *r);
 Spread c_stmt_spread(const Gen *g, const NestStmt *s); /* of the result */
 Spread c_mem_spread(const Gen *g, const Mem *m);       /* of the address */
 static inline bool c_uniform(Spread s) { return s.kind == SPREAD_LINEAR && s.step == 0; }
+
+/* ---- expand.c ---- */
+void c_find_expanded(Gen *g);
 
 /* ---- scopes.c ---- */
 void c_find_scopes(Gen *g);

@@ -180,35 +180,6 @@ static const char *string_literal(Gen *g, const char *s) {
 
 static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *);
 
-/* The C compiler should unroll a loop early if its copies then index variables that fit into
- * registers.  A loop with more copies than registers, or with more statements in all, takes longer
- * to compile and runs no faster; the same holds for a loop that prints. */
-enum { STATEMENTS_MOST = 96 };
-
-/* n of them in each iteration of an unrolled loop, up to one more than are counted. */
-static int64_t in_all(const NestStmt *s, int64_t n) {
-  return n > STATEMENTS_MOST || n * s->index->extent > STATEMENTS_MOST ? STATEMENTS_MOST + 1
-                                                                       : n * s->index->extent;
-}
-
-static int64_t copies(const NestStmt *s) {
-  int64_t most = 1;
-  for (const NestStmt *x = s->regions[0]->first; x && most <= STATEMENTS_MOST; x = x->next) {
-    int64_t n = x->code == NEST_UNROLL ? copies(x) : 1;
-    if (n > most) most = n;
-  }
-  return in_all(s, most);
-}
-
-static int64_t statements(const NestStmt *s) {
-  bool large = s->code == NEST_PRINT || s->code == NEST_ASM;
-  int64_t n = large ? STATEMENTS_MOST : 0;
-  for (uint32_t r = 0; r < s->nregions; r++)
-    for (const NestStmt *x = s->regions[r]->first; x && n <= STATEMENTS_MOST; x = x->next)
-      n += statements(x);
-  return s->code == NEST_UNROLL ? in_all(s, n) : n + 1;
-}
-
 static bool within(const Ref *r, int64_t lo, int64_t hi) {
   return r->kind == REF_AFFINE && !r->sub.n && r->sub.c >= lo && r->sub.c <= hi;
 }
@@ -254,8 +225,7 @@ static void c_counted_loop(Gen *g, const NestStmt *s) {
   }
   const char *i = c_open_index(g, s->index), *end = c_open_name(g, c_text(g, "%s_end", i));
   int n = s->index->extent;
-  bool expand = s->code == NEST_UNROLL && copies(s) <= g->regs && statements(s) <= STATEMENTS_MOST;
-  const char *how = expand ? c_text(g, "UNROLL(%d) ", n) : "";
+  const char *how = g->expanded[s->index->id] ? c_text(g, "UNROLL(%d) ", n) : "";
   if (s->nsrcs) bounded_head(g, s, i, end);
   else c_line(g, "%sfor (int %s = 0; %s < %d; %s++) {", how, i, i, n, i);
   open(g);

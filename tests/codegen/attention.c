@@ -602,7 +602,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     row_max[a_2] = vsplat_f32((-__builtin_inff()));
   }
   for (int a_2 = 0; a_2 < 64; a_2++) {
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+    for (int b_2 = 0; b_2 < 8; b_2++) {
       acc[8*a_2 + b_2] = vsplat_f32(0.0f);
       q = vsplat_f32(0.0f); /* ../../examples/kernels/attention.py:36 */
       if (t58[a_2]) q = vload_f16(t66 + 128*a_2 + 16*b_2);
@@ -640,7 +640,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     }
     for (int a_2 = 0; a_2 < 64; a_2++) {
-      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      for (int b_2 = 0; b_2 < 4; b_2++) {
         scores[4*a_2 + b_2] = vsplat_f32(0.0f);
       }
     }
@@ -696,14 +696,14 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       }
     } else {
       for (int a_2 = 0; a_2 < 64; a_2++) {
-        UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+        for (int b_2 = 0; b_2 < 4; b_2++) {
           scores_1[4*a_2 + b_2] = scores[4*a_2 + b_2];
         }
       }
     }
     for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:63 */
       scores_3[a_2] = scores_1[4*a_2];
-      UNROLL(3) for (int r = 0; r < 3; r++) {
+      for (int r = 0; r < 3; r++) {
         scores_3[a_2] = vmax_f32(scores_3[a_2], scores_1[4*a_2 + r + 1]);
       }
     }
@@ -726,12 +726,12 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
       older[a_2] = vexp2_f32(t98);
     }
     for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:68 */
-      UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+      for (int b_2 = 0; b_2 < 8; b_2++) {
         acc[8*a_2 + b_2] = acc[8*a_2 + b_2] * older[a_2];
       }
     }
     for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:65 */
-      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+      for (int b_2 = 0; b_2 < 4; b_2++) {
         const vf32 t97 = vfma_f32(scores_1[4*a_2 + b_2], vsplat_f32(t37), t96[a_2]);
         p[4*a_2 + b_2] = vexp2_f32(t97);
         const vf32 t45 = vround_f16(p[4*a_2 + b_2]); /* ../../examples/kernels/attention.py:68 */
@@ -740,7 +740,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
     }
     for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:67 */
       p_1[a_2] = p[4*a_2];
-      UNROLL(3) for (int r = 0; r < 3; r++) {
+      for (int r = 0; r < 3; r++) {
         p_1[a_2] = p_1[a_2] + p[4*a_2 + r + 1];
       }
     }
@@ -820,7 +820,7 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   const int64_t t125 = t124 * 128ll;
   char *t126 = t122 + t125;
   for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/attention.py:71 */
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+    for (int b_2 = 0; b_2 < 8; b_2++) {
       const vf32 t107 = acc[8*a_2 + b_2] * t106[a_2];
       const vf32 t108 = vround_f16(t107);
       if (t58[a_2]) vstream_f16(t115 + 128*a_2 + 16*b_2, t108, stream);

@@ -576,7 +576,7 @@ static void device_print_program(char *x, int32_t n,
   const int64_t t23 = (int64_t)t1;
   const int64_t t24 = t23 * 2ll;
   char *t25 = t22 + t24;
-  UNROLL(8) for (int a = 0; a < 8; a++) {
+  for (int a = 0; a < 8; a++) {
     v[a] = vsplat_f32(0.0f);
     const int32_t t18 = t17 + (8*a);
     t19[a] = lanes_below(t18, n);
@@ -627,7 +627,7 @@ static void device_print_program(char *x, int32_t n,
     }
   }
   vprint_i32("pid (%u, %u, %u) done\n", pid_0, pid_1, pid_2, vfirst(t32), 0, NULL, vsplat_i32(0)); /* device_print.py:15 */
-  UNROLL(8) for (int a = 0; a < 8; a++) { /* device_print.py:16 */
+  for (int a = 0; a < 8; a++) { /* device_print.py:16 */
     if (t19[a] == LANES) vstore_f16(t25 + 16*a, t41[a]);
     else vstore_first_f16(t25 + 16*a, t19[a], t41[a]);
   }

@@ -361,7 +361,7 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   const int64_t t30 = (int64_t)t1;
   const int64_t t31 = t30 * 4ll;
   char *t37 = db_parts_ptr + t24; /* ../../examples/kernels/layer_norm.py:69 */
-  UNROLL(8) for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:68 */
     const int64_t t29 = t26 * (int64_t)(4*a);
     char *t27 = t25 + t29;
     t32[a] = t27 + t31;
@@ -386,14 +386,14 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   char *t49 = dw_ptr + t24; /* ../../examples/kernels/layer_norm.py:70 */
   char *t52 = t49 + t31;
   for (int b = 0; b < 16; b++) {
-    UNROLL(4) for (int a = 0; a < 4; a++) {
+    for (int a = 0; a < 4; a++) {
       dw_1[b + 16*a] = vsplat_f32((-0.0f));
       db_1[b + 16*a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:71 */
     }
   }
   for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:70 */
     UNROLL(2) for (int a = 0; a < 2; a++) {
-      UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
+      for (int a_2 = 0; a_2 < 4; a_2++) {
         dw_1[b + 16*a_2] = dw_1[b + 16*a_2] + dw[64*a + 16*a_2 + b];
         db_1[b + 16*a_2] = db_1[b + 16*a_2] + db[64*a + 16*a_2 + b]; /* ../../examples/kernels/layer_norm.py:71 */
       }
@@ -401,7 +401,7 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   }
   for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:70 */
     dw_2[b] = dw_1[b];
-    UNROLL(3) for (int r = 0; r < 3; r++) {
+    for (int r = 0; r < 3; r++) {
       dw_2[b] = dw_2[b] + dw_1[b + 16*r + 16];
     }
   }
@@ -412,7 +412,7 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   }
   for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:71 */
     db_2[b] = db_1[b];
-    UNROLL(3) for (int r = 0; r < 3; r++) {
+    for (int r = 0; r < 3; r++) {
       db_2[b] = db_2[b] + db_1[b + 16*r + 16];
     }
   }

@@ -562,7 +562,7 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
     b_ptrs = t31;
   }
   for (int a_2 = 0; a_2 < 64; a_2++) { /* ../../examples/kernels/matmul.py:62 */
-    UNROLL(8) for (int b_2 = 0; b_2 < 8; b_2++) {
+    for (int b_2 = 0; b_2 < 8; b_2++) {
       const vi32 t84 = acc[8*a_2 + b_2] >= 0.0f;
       const vf32 t85 = 0.01f * acc[8*a_2 + b_2];
       const vf32 t86 = vselect_f32(t84, acc[8*a_2 + b_2], t85);

@@ -331,7 +331,7 @@ static void neighbors_divided_program(char *x_ptr, char *y_ptr, char *z_ptr,
   const int64_t t73 = (int64_t)t1;
   const int64_t t74 = t73 * 4ll;
   char *t75 = t72 + t74;
-  UNROLL(8) for (int a = 0; a < 8; a++) {
+  for (int a = 0; a < 8; a++) {
     vstream_f32(t75 + 32*a, t70[a], stream);
   }
 }

@@ -259,7 +259,7 @@ static void panels_program(char *in_ptr, char *out_ptr,
   const int64_t t42 = (int64_t)t1;
   const int64_t t43 = t42 * 4ll;
   char *t44 = t41 + t43;
-  UNROLL(16) for (int a = 0; a < 16; a++) {
+  for (int a = 0; a < 16; a++) {
     if (t16) vstream_f32(t44 + 32*a, y[a], stream);
   }
 }
