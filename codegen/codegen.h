@@ -32,11 +32,9 @@ bool ptx_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 #define C_FLAGS "-O2 -march=native " C_MEANING_FLAGS
 
 /* C for a nest at level thread.  The entry has the type
- *   void NAME(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end)
- * args points at 8 bytes a parameter, in order; it runs the programs begin <= i < end of the
- * linear grid (axis 0 fastest).  Another one runs all of them, by the threads of a team
- * (runtime/support/team.h) or, if that is NULL, by the caller's:
- *   void NAME_launch(const void *args, const uint32_t grid[3], Team *team). */
+ *   void NAME_launch(const void *args, const uint32_t grid[3], Team *team)
+ * args points at 8 bytes a parameter, in order; it runs all programs of the grid, by the threads
+ * of a team (runtime/support/team.h) or, if that is NULL, by the caller's. */
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 
 /* A user's name as an identifier of C that is no word of C or of its headers, no helper of a unit,
@@ -44,7 +42,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 const char *c_identifier(Arena *a, const char *name);
 
 /* The suffixes of the names of a kernel's functions in C. */
-#define C_FUNCTIONS "", "_program", "_range", "_share", "_ns", "_launch"
+#define C_FUNCTIONS "", "_program", "_range", "_ns", "_launch"
 
 /* The lanes of a unit that c_print made; 0 for another text. */
 int c_lanes(const char *unit);

@@ -281,6 +281,11 @@ static const char head[] =
     /* Some helpers are for machines of one kind, which the C compiler knows. */
     "#define INLINE static inline __attribute__((always_inline, unused))\n"
     "#define CALLED static __attribute__((noinline))\n"
+    "#ifdef __clang__\n"
+    "#define COMMON CALLED\n"
+    "#else\n"
+    "#define COMMON static __attribute__((noinline, noclone))\n"
+    "#endif\n"
     "#define RARE static __attribute__((noinline, cold, unused))\n"
     "#ifdef __clang__\n"
     "#define UNROLL(n) _Pragma(\"clang loop unroll(full)\")\n"

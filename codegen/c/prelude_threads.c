@@ -41,13 +41,19 @@ const Helper c_helpers_threads[] = {
      "  if (!waiting) return program_yield(), false;\n"
      "  return waiting->wait(waiting, where, (const uint32_t[]){x, y, z});\n"
      "}\n"},
+    {"LaunchRange", NULL,
+     "/* Programs begin <= i < end of the linear grid (axis 0 fastest). */\n"
+     "typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,\n"
+     "    uint64_t end, char *shared, bool stream, Waiting *waiting);\n"},
     {"Launch", NULL,
      "/* A launch of n programs, as its threads see it. */\n"
      "typedef struct {\n"
      "  const void *args;\n"
      "  const uint32_t *grid;\n"
      "  uint64_t n;\n"
-     "  bool stream;\n"
+     "  LaunchRange *range;\n"
+     "  size_t shared; /* bytes that all the programs of a thread use in turn */\n"
+     "  bool stream, waits;\n"
      "} Launch;\n"},
     {"Share", NULL,
      "/* A thread's view of a launch of n programs, which fall into as many parts as there are\n"
@@ -88,6 +94,27 @@ const Helper c_helpers_threads[] = {
      "    return true;\n"
      "  }\n"
      "  return false;\n"
+     "}\n"},
+    {"launch_share", NULL,
+     "/* One thread's part of a launch; see Share. */\n"
+     "COMMON void launch_share(void *context, Part *parts, int self, int threads) {\n"
+     "  const Launch *l = context;\n"
+     "  char *const shared = l->shared ? aligned_alloc(64, l->shared) : NULL;\n"
+     "  if (l->shared && !shared) abort();\n"
+     "  Share share = share_of(parts, l->n, self, threads);\n"
+     "  if (l->waits) share.step = 1; /* one may wait for the next */\n"
+     "  for (uint64_t i, end; share_next(&share, &i, &end);)\n"
+     "    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);\n"
+     "  if (l->stream) stream_end();\n"
+     "  free(shared);\n"
+     "}\n"},
+    {"launch_all", NULL,
+     "/* All programs, by the threads of a team; without one (NULL), by this thread. */\n"
+     "COMMON void launch_all(Launch *l, Team *team, double ns) {\n"
+     "  Part part = {0};\n"
+     "  if (!team || (l->n == 1 && !l->waits)) launch_share(l, &part, 0, 1);\n"
+     "  else if (l->waits) team->run_waiting(team, l->n, ns, launch_share, l);\n"
+     "  else team->run(team, l->n, ns, launch_share, l);\n"
      "}\n"},
     {0},
 };

@@ -44,12 +44,10 @@ static const char *load_argument(Gen *g, uint32_t i) {
 
 /* The grid's index is counted up: dividing costs as much as a small program does. */
 static void print_range(Gen *g, Text *out, const char *name) {
-  const char *stream = g->stream_bytes ? ", bool stream" : "";
-  const char *waiting = g->waits ? ", Waiting *waiting" : "";
   text_printf(out,
               "static void %s_range(const char *args, const uint32_t *grid, uint64_t begin,\n"
-              "    uint64_t end, char *shared%s%s) {\n",
-              name, stream, waiting);
+              "    uint64_t end, char *shared, bool stream, Waiting *waiting) {\n",
+              name);
   for (uint32_t i = 0; i < g->nest->nparams; i++)
     text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), load_argument(g, i));
   if (g->owners) text_puts(out, "  const uint64_t *const reach = REACH(args);\n");
@@ -73,53 +71,8 @@ static void print_range(Gen *g, Text *out, const char *name) {
             "}\n\n");
 }
 
-/* Shared memory, one for all the programs of a thread. */
-static const char *allocate_shared_memory(Gen *g, const char *indent) {
-  long long bytes = (g->nest->shared_bytes + 63) / 64 * 64;
-  if (!bytes) return c_text(g, "%schar *const shared = NULL;\n", indent);
-  return c_text(g, "%schar *const shared = aligned_alloc(64, %lld);\n%sif (!shared) abort();\n",
-                indent, bytes, indent);
-}
-
-static const char *free_shared_memory(Gen *g, const char *indent) {
-  return g->nest->shared_bytes ? c_text(g, "%sfree(shared);\n", indent) : "";
-}
-
-static void print_c_entry(Gen *g, Text *out, const char *name) {
-  text_printf(out,
-              "/* The programs begin <= i < end of the linear grid. */\n"
-              "void %s(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {\n"
-              "%s"
-              "  %s_range(args, grid, begin, end, shared%s%s);\n"
-              "%s"
-              "}\n\n",
-              name, allocate_shared_memory(g, "  "), name, g->stream_bytes ? ", false" : "",
-              g->waits ? ", NULL" : "",
-              free_shared_memory(g, "  "));
-}
-
 /* The capacity of the caches, at most: launches that write more send it around them. */
 enum { CACHES_BYTES = 32 << 20 };
-
-/* Prints one thread's part of a launch; see Share. */
-static void print_share(Gen *g, Text *out, const char *name) {
-  bool streams = g->stream_bytes > 0;
-  text_printf(out,
-              "static void %s_share(void *context, Part *parts, int self, int threads) {\n"
-              "  const Launch *l = context;\n"
-              "%s"
-              "  Share share = share_of(parts, l->n, self, threads);\n"
-              "%s"
-              "  for (uint64_t i, end; share_next(&share, &i, &end);)\n"
-              "    %s_range(l->args, l->grid, i, end, shared%s%s);\n"
-              "%s"
-              "%s"
-              "}\n\n",
-              name, allocate_shared_memory(g, "  "),
-              g->waits ? "  share.step = 1; /* one may wait for the next */\n" : "",
-              name, streams ? ", l->stream" : "", g->waits ? ", parts->waiting" : "",
-              streams ? "  if (l->stream) stream_end();\n" : "", free_shared_memory(g, "  "));
-}
 
 static void print_cost(Gen *g, Text *out, const char *name) {
   const char *cost = c_program_cost(g);
@@ -133,19 +86,17 @@ static void print_cost(Gen *g, Text *out, const char *name) {
 }
 
 static void print_entry_launch(Gen *g, Text *out, const char *name) {
+  const long long shared = (g->nest->shared_bytes + 63) / 64 * 64;
   const char *stream = "false";
   if (g->stream_bytes) stream = c_text(g, "n > %lld", (long long)(CACHES_BYTES / g->stream_bytes));
   text_printf(out,
               "/* All programs, by the threads of a team; without one (NULL), by this thread. */\n"
               "void %s_launch(const void *args, const uint32_t grid[3], Team *team) {\n"
               "  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];\n"
-              "  Launch launch = {args, grid, n, %s};\n"
-              "  Part part = {0};\n"
-              "  if (%s!team) %s_share(&launch, &part, 0, 1);\n"
-              "  else team->run%s(team, n, (double)n * %s_ns(args, grid), %s_share, &launch);\n"
+              "  Launch launch = {args, grid, n, %s_range, %lld, %s, %s};\n"
+              "  launch_all(&launch, team, (double)n * %s_ns(args, grid));\n"
               "}\n",
-              name, stream, g->waits ? "" : "n == 1 || ", name, g->waits ? "_waiting" : "", name,
-              name);
+              name, name, shared, stream, g->waits ? "true" : "false", name);
 }
 
 /* ---- the unit ---- */
@@ -218,8 +169,6 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   const char *name = g.entry;
   print_program_function(&g, &body, name);
   print_range(&g, &body, name);
-  print_c_entry(&g, &body, name);
-  print_share(&g, &body, name);
   print_cost(&g, &body, name);
   print_entry_launch(&g, &body, name);
   if (g.failed) return false;

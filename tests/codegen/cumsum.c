@@ -40,6 +40,11 @@ typedef double vf64 VECTOR(double);
 #endif
 #define INLINE static inline __attribute__((always_inline, unused))
 #define CALLED static __attribute__((noinline))
+#ifdef __clang__
+#define COMMON CALLED
+#else
+#define COMMON static __attribute__((noinline, noclone))
+#endif
 #define RARE static __attribute__((noinline, cold, unused))
 #ifdef __clang__
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
@@ -269,6 +274,10 @@ INLINE void vstore_first_f32(char *p, int n, vf32 v) {
   if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
 #ifndef NEREID_load_u64
 #define NEREID_load_u64
 INLINE uint64_t load_u64(const char *p) {
@@ -285,21 +294,13 @@ INLINE int32_t load_i32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_aligned_alloc
-#define NEREID_aligned_alloc
-void *aligned_alloc(size_t, size_t);
-#endif
-#ifndef NEREID_abort
-#define NEREID_abort
-void abort(void);
-#endif
-#ifndef NEREID_free
-#define NEREID_free
-void free(void *);
-#endif
-#ifndef NEREID_Waiting
-#define NEREID_Waiting
-typedef struct Waiting Waiting;
+#ifndef NEREID_loop_trips
+#define NEREID_loop_trips
+/* How often a loop from lo to hi runs. */
+INLINE double loop_trips(double lo, double hi, double step) {
+  const double n = (hi - lo) / step;
+  return n > 0 ? __builtin_ceil(n) : 0;
+}
 #endif
 #ifndef NEREID_Part
 #define NEREID_Part
@@ -310,6 +311,24 @@ typedef struct {
   Waiting *waiting;
 } Part;
 #endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+#ifndef NEREID_LaunchRange
+#define NEREID_LaunchRange
+/* Programs begin <= i < end of the linear grid (axis 0 fastest). */
+typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,
+    uint64_t end, char *shared, bool stream, Waiting *waiting);
+#endif
 #ifndef NEREID_Launch
 #define NEREID_Launch
 /* A launch of n programs, as its threads see it. */
@@ -317,8 +336,18 @@ typedef struct {
   const void *args;
   const uint32_t *grid;
   uint64_t n;
-  bool stream;
+  LaunchRange *range;
+  size_t shared; /* bytes that all the programs of a thread use in turn */
+  bool stream, waits;
 } Launch;
+#endif
+#ifndef NEREID_aligned_alloc
+#define NEREID_aligned_alloc
+void *aligned_alloc(size_t, size_t);
+#endif
+#ifndef NEREID_abort
+#define NEREID_abort
+void abort(void);
 #endif
 #ifndef NEREID_Share
 #define NEREID_Share
@@ -369,25 +398,34 @@ INLINE void stream_end(void) {
 #endif
 }
 #endif
-#ifndef NEREID_loop_trips
-#define NEREID_loop_trips
-/* How often a loop from lo to hi runs. */
-INLINE double loop_trips(double lo, double hi, double step) {
-  const double n = (hi - lo) / step;
-  return n > 0 ? __builtin_ceil(n) : 0;
+#ifndef NEREID_free
+#define NEREID_free
+void free(void *);
+#endif
+#ifndef NEREID_launch_share
+#define NEREID_launch_share
+/* One thread's part of a launch; see Share. */
+COMMON void launch_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = l->shared ? aligned_alloc(64, l->shared) : NULL;
+  if (l->shared && !shared) abort();
+  Share share = share_of(parts, l->n, self, threads);
+  if (l->waits) share.step = 1; /* one may wait for the next */
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);
+  if (l->stream) stream_end();
+  free(shared);
 }
 #endif
-#ifndef NEREID_Team
-#define NEREID_Team
-/* Runs what is left of the parts, of which there are as many as threads. */
-typedef void TeamBody(void *context, Part *parts, int self, int threads);
-typedef struct Team Team;
-struct Team {
-  /* All n programs, which take about ns nanoseconds together. */
-  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
-  /* The same for programs that wait for others, all of which are begun. */
-  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
-};
+#ifndef NEREID_launch_all
+#define NEREID_launch_all
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+COMMON void launch_all(Launch *l, Team *team, double ns) {
+  Part part = {0};
+  if (!team || (l->n == 1 && !l->waits)) launch_share(l, &part, 0, 1);
+  else if (l->waits) team->run_waiting(team, l->n, ns, launch_share, l);
+  else team->run(team, l->n, ns, launch_share, l);
+}
 #endif
 
 /* Kernel cumsum of ../../examples/kernels/cumsum.py. */
@@ -499,7 +537,7 @@ static void cumsum_program(char *x_ptr, char *out_ptr, int32_t n_cols,
 }
 
 static void cumsum_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream) {
+    uint64_t end, char *shared, bool stream, Waiting *waiting) {
   char *x_ptr = (char *)load_u64(args + 0);
   char *out_ptr = (char *)load_u64(args + 8);
   int32_t n_cols = load_i32(args + 16);
@@ -516,25 +554,6 @@ static void cumsum_range(const char *args, const uint32_t *grid, uint64_t begin,
   }
 }
 
-/* The programs begin <= i < end of the linear grid. */
-void cumsum(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
-  char *const shared = aligned_alloc(64, 2048);
-  if (!shared) abort();
-  cumsum_range(args, grid, begin, end, shared, false);
-  free(shared);
-}
-
-static void cumsum_share(void *context, Part *parts, int self, int threads) {
-  const Launch *l = context;
-  char *const shared = aligned_alloc(64, 2048);
-  if (!shared) abort();
-  Share share = share_of(parts, l->n, self, threads);
-  for (uint64_t i, end; share_next(&share, &i, &end);)
-    cumsum_range(l->args, l->grid, i, end, shared, l->stream);
-  if (l->stream) stream_end();
-  free(shared);
-}
-
 /* About how many nanoseconds a program takes. */
 static double cumsum_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
@@ -545,8 +564,6 @@ static double cumsum_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void cumsum_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, n > 32768};
-  Part part = {0};
-  if (n == 1 || !team) cumsum_share(&launch, &part, 0, 1);
-  else team->run(team, n, (double)n * cumsum_ns(args, grid), cumsum_share, &launch);
+  Launch launch = {args, grid, n, cumsum_range, 2048, n > 32768, false};
+  launch_all(&launch, team, (double)n * cumsum_ns(args, grid));
 }

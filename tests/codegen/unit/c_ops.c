@@ -256,8 +256,10 @@ static void fill(Arena *a, Kernel *k) {
 }
 
 static void run(const Kernel *k, void *library) {
-  void (*entry)(const void *, const uint32_t[3], uint32_t, uint32_t);
-  void *symbol = dlsym(library, k->name);
+  void (*entry)(const void *, const uint32_t[3], void *team);
+  char launch[128];
+  snprintf(launch, sizeof launch, "%s_launch", k->name);
+  void *symbol = dlsym(library, launch);
   memcpy(&entry, &symbol, sizeof entry);
   if (!entry) {
     check_kernel(false, k->name, "its entry is missing");
@@ -266,8 +268,7 @@ static void run(const Kernel *k, void *library) {
   uint64_t args[4] = {(uintptr_t)k->inputs[0], (uintptr_t)k->inputs[1], (uintptr_t)k->inputs[2],
                       (uintptr_t)k->outputs};
   uint32_t programs = k->same ? ELEMENTS : ELEMENTS / LANES, grid[3] = {programs, 1, 1};
-  entry(args, grid, 0, programs / 2);
-  entry(args, grid, programs / 2, programs);
+  entry(args, grid, NULL);
   for (int i = 0; i < k->n; i++) check_case(k, i);
 }
 
