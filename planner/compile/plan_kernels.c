@@ -295,6 +295,7 @@ static void count_programs(const PlanKernels *k, const PlanStep *s, PlanKernel *
     else if (n < INT32_MAX) n *= (uint64_t)s->grid[i]->value;
   }
   p->programs += n;
+  p->called |= !s->once;
 }
 
 int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out) {
@@ -386,13 +387,13 @@ static void count_loaded(void *kernels) { compile_count_add(&((PlanKernels *)ker
 
 static int load_all(const Work *w, size_t n) {
   nereid_kernel **made = ARENA_ARRAY(w->k->arena, nereid_kernel *, n);
-  uint64_t *programs = ARENA_ARRAY(w->k->arena, uint64_t, n);
+  LoadUse *uses = ARENA_ARRAY(w->k->arena, LoadUse, n);
   const LoadWatch watch = {count_loaded, w->k};
   for (size_t i = 0; i < n; i++) {
     const PlanKernel *p = w->k->list.data[w->first + i];
-    programs[i] = p->varies ? 0 : p->programs;
+    uses[i] = (LoadUse){.programs = p->varies ? 0 : p->programs, .once = !p->called};
   }
-  int code = device_load_all(made, w->k->device, (const nereid_image *const *)w->images, programs,
+  int code = device_load_all(made, w->k->device, (const nereid_image *const *)w->images, uses,
                              (int)n, w->k->count.fn ? &watch : NULL);
   for (size_t i = 0; i < n && !code; i++) w->k->list.data[w->k->compiled + i]->kernel = made[i];
   return code;

@@ -36,6 +36,7 @@ typedef struct {
   bool from_cache;        /* its code was there */
   uint64_t programs;      /* that steps run of it in a call, if known from the plan; 0: not */
   bool varies;            /* a step's number of programs is not known */
+  bool called;            /* by a step that is not of the constant part */
   nereid_kernel *kernel;  /* NULL: not compiled yet */
   double begin, end;      /* of compiling: stages_now() */
   int code;               /* of a failure */

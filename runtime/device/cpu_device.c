@@ -34,6 +34,10 @@ enum { LIBRARY_KERNELS = 8 };
  * takes at most 1.6 us more, and any other 1.6% (decision 390). */
 #define BRIEF_NS 1000.0
 #define BRIEF_SHARE 0.01
+
+/* A kernel that runs once, on weights, is compiled quickly too if it takes no longer than this: it
+ * loses then what GCC gains, 50 ms on a core (decision 627). */
+#define ONCE_NS 20e6
 static const char QUICKLY[] = "-Og";
 
 typedef struct {
@@ -62,7 +66,7 @@ typedef struct {
 
 /* A shared library in memory, which each of its kernels holds. */
 struct CpuCode {
-  int users; /* atomic: kernels, and who makes it */
+  int users;    /* atomic: kernels, and who makes it */
   void *handle; /* of dlopen */
   char *data;
   size_t size;
@@ -158,10 +162,8 @@ typedef enum { ALWAYS, PLAIN_COMPILER, WHEN_BROKEN } AttemptWhen;
 static const struct {
   const char *more;
   AttemptWhen when;
-} attempts[] = {{LEAN_LINK, PLAIN_COMPILER},
-                {"", ALWAYS},
-                {"-mno-avx512f", WHEN_BROKEN},
-                {"-O1", WHEN_BROKEN}};
+} attempts[] = {
+    {LEAN_LINK, PLAIN_COMPILER}, {"", ALWAYS}, {"-mno-avx512f", WHEN_BROKEN}, {"-O1", WHEN_BROKEN}};
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
 
 static bool is_tried(AttemptWhen when, const Cpu *cpu, const char *output) {
@@ -437,10 +439,11 @@ static void cpu_unload(nereid_device *d, Loaded *l) {
 
 /* ---- which kernels are compiled quickly ---- */
 
-/* Nanoseconds of a kernel in a call of all that is loaded with it; 0: unknown. */
+/* Nanoseconds of a kernel in a call of all that is loaded with it, or in the one run that it has
+ * before all calls; 0: unknown. */
 static double call_ns(const LoadItem *item) {
-  if (!item->programs || cpu_is_library(item->variant)) return 0;
-  double ns = (double)item->programs * c_program_ns(item->variant->code);
+  if (!item->use.programs || cpu_is_library(item->variant)) return 0;
+  double ns = (double)item->use.programs * c_program_ns(item->variant->code);
   return isinf(ns) ? 0 : ns;
 }
 
@@ -455,17 +458,21 @@ static int less_time_first(const void *a, const void *b) {
   return x->item < y->item ? -1 : 1;
 }
 
-/* Kernels that take least; never ones whose time is unknown. */
+/* Kernels that take least of a call, and of those that run once the ones that are soon over; never
+ * ones whose time is unknown. */
 static void find_brief(Loading *w) {
   CallTime *times = ARENA_ARRAY(w->arena, CallTime, (size_t)w->n);
   double call = 0, sum = 0;
+  int n = 0;
   w->brief = ARENA_ARRAY(w->arena, bool, (size_t)w->n);
   for (int i = 0; i < w->n; i++) {
-    times[i] = (CallTime){i, call_ns(&w->items[i])};
-    call += times[i].ns;
+    const double ns = call_ns(&w->items[i]);
+    if (w->items[i].use.once) w->brief[i] = ns > 0 && ns <= ONCE_NS;
+    else times[n++] = (CallTime){i, ns};
+    if (!w->items[i].use.once) call += ns;
   }
-  qsort(times, (size_t)w->n, sizeof *times, less_time_first);
-  for (int i = 0; i < w->n; i++) {
+  qsort(times, (size_t)n, sizeof *times, less_time_first);
+  for (int i = 0; i < n; i++) {
     sum += times[i].ns;
     w->brief[times[i].item] = times[i].ns > 0 && sum <= fmax(BRIEF_NS, BRIEF_SHARE * call);
   }

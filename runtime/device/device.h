@@ -75,13 +75,19 @@ typedef struct {
   void *context;
 } LoadWatch;
 
+/* How a kernel is used by those who load it. */
+typedef struct {
+  uint64_t programs; /* that run in a call of all that is loaded with it; 0: unknown */
+  bool once;         /* they run before all calls, and never again */
+} LoadUse;
+
 /* A variant to load, and where. */
 typedef struct {
   const nereid_image *image;
   const ImageVariant *variant;
   const ImageVariant *own; /* the kernel's copy of it */
   Loaded *out;
-  uint64_t programs;       /* that run in a call of all that is loaded with it; 0: unknown */
+  LoadUse use;
   const LoadWatch *watch; /* NULL, but for the last variant of an image that somebody follows */
   int code;
   char *message; /* of a failure, malloc'ed */
@@ -233,10 +239,10 @@ bool device_checks_accesses(const nereid_device *d);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
 
-/* nereid_kernel_load_all(), followed by `watch`; NULL: by nobody.  `programs`, or NULL: how many
- * programs of each image run in a call of them all; 0: unknown. */
+/* nereid_kernel_load_all(), followed by `watch`; NULL: by nobody.  `uses`: of each image; NULL:
+ * unknown. */
 int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                    const uint64_t *programs, int n, const LoadWatch *watch);
+                    const LoadUse *uses, int n, const LoadWatch *watch);
 /* ---- load_items.c ---- */
 
 /* For devices: the item is loaded. */

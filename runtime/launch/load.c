@@ -38,7 +38,7 @@ static int add_items(nereid_kernel *k, const nereid_image *image, LoadItem *item
                                .variant = v,
                                .own = k->image->variants[which],
                                .out = &k->loaded[which],
-                               .programs = like.programs};
+                               .use = like.use};
   }
   items[*n - 1].watch = like.watch; /* one at least fits */
   return 0;
@@ -47,10 +47,10 @@ static int add_items(nereid_kernel *k, const nereid_image *image, LoadItem *item
 /* ---- loading ---- */
 
 static int load_kernels(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                        const uint64_t *programs, int n, LoadItem *items, const LoadWatch *watch) {
+                        const LoadUse *uses, int n, LoadItem *items, const LoadWatch *watch) {
   int nitems = 0, code = 0;
   for (int i = 0; i < n && !code; i++) {
-    LoadItem like = {.programs = programs ? programs[i] : 0, .watch = watch};
+    LoadItem like = {.use = uses ? uses[i] : (LoadUse){0}, .watch = watch};
     code = kernel_alloc(&out[i], d, images[i]);
     if (!code) code = add_items(out[i], images[i], items, &nitems, like);
   }
@@ -58,7 +58,7 @@ static int load_kernels(nereid_kernel **out, nereid_device *d, const nereid_imag
 }
 
 int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                    const uint64_t *programs, int n, const LoadWatch *watch) {
+                    const LoadUse *uses, int n, const LoadWatch *watch) {
   REQUIRE(out);
   for (int i = 0; i < n; i++) out[i] = NULL;
   REQUIRE(d);
@@ -70,7 +70,7 @@ int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *c
   }
   LoadItem *items = calloc(most + 1, sizeof *items);
   int code = items ? 0 : error_out_of_memory();
-  if (!code) code = load_kernels(out, d, images, programs, n, items, watch);
+  if (!code) code = load_kernels(out, d, images, uses, n, items, watch);
   free(items);
   for (int i = 0; i < n && code; i++) {
     nereid_kernel_free(out[i]);

@@ -470,7 +470,8 @@ static nereid_executable *make_steps(nereid_device *d, int size) {
   char text[STEPS * 96 + 256];
   int n = snprintf(text, sizeof text,
                    "class GraphModule(torch.nn.Module):\n"
-                   "    def forward(self, x0: \"f32[%d]\"):\n", size);
+                   "    def forward(self, x0: \"f32[%d]\"):\n",
+                   size);
   for (int i = 0; i < STEPS; i++)
     n += snprintf(text + n, sizeof text - (size_t)n,
                   "        x%d: \"f32[%d]\" = torch.ops.aten.%s.default(x%d)\n", i + 1, size,
@@ -488,6 +489,19 @@ static nereid_executable *make_unequal(nereid_device *d) {
               "        b: \"f32[512]\" = torch.ops.aten.tanh.default(y)\n"
               "        return (a, b)\n",
               "eager");
+}
+
+/* Its first kernel runs once, before all calls, and takes longer than a call. */
+static nereid_executable *make_once(nereid_device *d) {
+  return make(d,
+              "class GraphModule(torch.nn.Module):\n"
+              "    def forward(self, x: \"f32[65536]\"):\n"
+              "        i: \"f32[65536]\" = torch.ops.aten.arange.start_step(0, 65536, 1, "
+              "dtype = torch.float32)\n"
+              "        s: \"f32[65536]\" = torch.ops.aten.cumsum.default(i, 0)\n"
+              "        a: \"f32[65536]\" = torch.ops.aten.add.Tensor(x, s)\n"
+              "        return (a,)\n",
+              NULL);
 }
 
 /* The lines of the file `calls` with a word; the file is empty afterwards. */
@@ -544,6 +558,8 @@ static void compiled_once(void) {
   check(compilations(&t, "-O2 -march=native") == 2, "two kernels that are not alike");
   nereid_executable_free(make_unequal(d));
   check(compilations(&t, "-Og") == 1, "one of two takes little of a call's time");
+  nereid_executable_free(make_once(d));
+  check(compilations(&t, "-Og") == 1, "one that runs once is compiled quickly");
   e = make_steps(d, 8);
   int made = compilations(&t, "-Og");
   check(made > 0 && made < STEPS, "brief kernels are compiled together, and quickly");
