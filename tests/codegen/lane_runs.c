@@ -40,6 +40,11 @@ typedef double vf64 VECTOR(double);
 #endif
 #define INLINE static inline __attribute__((always_inline, unused))
 #define CALLED static __attribute__((noinline))
+#ifdef __clang__
+#define COMMON CALLED
+#else
+#define COMMON static __attribute__((noinline, noclone))
+#endif
 #define RARE static __attribute__((noinline, cold, unused))
 #ifdef __clang__
 #define UNROLL(n) _Pragma("clang loop unroll(full)")
@@ -251,6 +256,10 @@ INLINE void vstream_f32(char *p, vf32 v, bool stream) {
   else vstore_f32(p, v);
 }
 #endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
 #ifndef NEREID_load_u64
 #define NEREID_load_u64
 INLINE uint64_t load_u64(const char *p) {
@@ -258,10 +267,6 @@ INLINE uint64_t load_u64(const char *p) {
   memcpy(&x, p, sizeof x);
   return x;
 }
-#endif
-#ifndef NEREID_Waiting
-#define NEREID_Waiting
-typedef struct Waiting Waiting;
 #endif
 #ifndef NEREID_Part
 #define NEREID_Part
@@ -272,6 +277,24 @@ typedef struct {
   Waiting *waiting;
 } Part;
 #endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+#ifndef NEREID_LaunchRange
+#define NEREID_LaunchRange
+/* Programs begin <= i < end of the linear grid (axis 0 fastest). */
+typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,
+    uint64_t end, char *shared, bool stream, Waiting *waiting);
+#endif
 #ifndef NEREID_Launch
 #define NEREID_Launch
 /* A launch of n programs, as its threads see it. */
@@ -279,8 +302,18 @@ typedef struct {
   const void *args;
   const uint32_t *grid;
   uint64_t n;
-  bool stream;
+  LaunchRange *range;
+  size_t shared; /* bytes that all the programs of a thread use in turn */
+  bool stream, waits;
 } Launch;
+#endif
+#ifndef NEREID_aligned_alloc
+#define NEREID_aligned_alloc
+void *aligned_alloc(size_t, size_t);
+#endif
+#ifndef NEREID_abort
+#define NEREID_abort
+void abort(void);
 #endif
 #ifndef NEREID_Share
 #define NEREID_Share
@@ -331,17 +364,34 @@ INLINE void stream_end(void) {
 #endif
 }
 #endif
-#ifndef NEREID_Team
-#define NEREID_Team
-/* Runs what is left of the parts, of which there are as many as threads. */
-typedef void TeamBody(void *context, Part *parts, int self, int threads);
-typedef struct Team Team;
-struct Team {
-  /* All n programs, which take about ns nanoseconds together. */
-  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
-  /* The same for programs that wait for others, all of which are begun. */
-  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
-};
+#ifndef NEREID_free
+#define NEREID_free
+void free(void *);
+#endif
+#ifndef NEREID_launch_share
+#define NEREID_launch_share
+/* One thread's part of a launch; see Share. */
+COMMON void launch_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = l->shared ? aligned_alloc(64, l->shared) : NULL;
+  if (l->shared && !shared) abort();
+  Share share = share_of(parts, l->n, self, threads);
+  if (l->waits) share.step = 1; /* one may wait for the next */
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);
+  if (l->stream) stream_end();
+  free(shared);
+}
+#endif
+#ifndef NEREID_launch_all
+#define NEREID_launch_all
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+COMMON void launch_all(Launch *l, Team *team, double ns) {
+  Part part = {0};
+  if (!team || (l->n == 1 && !l->waits)) launch_share(l, &part, 0, 1);
+  else if (l->waits) team->run_waiting(team, l->n, ns, launch_share, l);
+  else team->run(team, l->n, ns, launch_share, l);
+}
 #endif
 
 /* Kernel unpack of lane_runs.py. */
@@ -389,7 +439,7 @@ static void unpack_program(char *in_ptr, char *scale_ptr, char *out_ptr,
 }
 
 static void unpack_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream) {
+    uint64_t end, char *shared, bool stream, Waiting *waiting) {
   char *in_ptr = (char *)load_u64(args + 0);
   char *scale_ptr = (char *)load_u64(args + 8);
   char *out_ptr = (char *)load_u64(args + 16);
@@ -406,21 +456,6 @@ static void unpack_range(const char *args, const uint32_t *grid, uint64_t begin,
   }
 }
 
-/* The programs begin <= i < end of the linear grid. */
-void unpack(const void *args, const uint32_t grid[3], uint32_t begin, uint32_t end) {
-  char *const shared = NULL;
-  unpack_range(args, grid, begin, end, shared, false);
-}
-
-static void unpack_share(void *context, Part *parts, int self, int threads) {
-  const Launch *l = context;
-  char *const shared = NULL;
-  Share share = share_of(parts, l->n, self, threads);
-  for (uint64_t i, end; share_next(&share, &i, &end);)
-    unpack_range(l->args, l->grid, i, end, shared, l->stream);
-  if (l->stream) stream_end();
-}
-
 /* About how many nanoseconds a program takes. */
 static double unpack_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
@@ -430,8 +465,6 @@ static double unpack_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void unpack_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, n > 262144};
-  Part part = {0};
-  if (n == 1 || !team) unpack_share(&launch, &part, 0, 1);
-  else team->run(team, n, (double)n * unpack_ns(args, grid), unpack_share, &launch);
+  Launch launch = {args, grid, n, unpack_range, 0, n > 262144, false};
+  launch_all(&launch, team, (double)n * unpack_ns(args, grid));
 }
