@@ -105,7 +105,7 @@ X(SCAN,        "v*",    "*", given,   PURE|REGION,      "axis reverse combine", 
 X(HISTOGRAM,   "v?v",   "1", given,   PURE,             "",            "i32[bins]: how often each value 0..bins-1 occurs (where mask); others are not counted") \
 /* -- memory -- */ \
 X(LOAD,        "v?v?v", "1", given,   READ,             "cache evict volatile", "elements at pointers, where mask; elsewhere `other`, or undefined") \
-X(STORE,       "vv?v",  "0", given,   WRITE,            "cache evict", "pointers, value, mask") \
+X(STORE,       "vv?v",  "0", given,   WRITE,            "cache evict part", "pointers, value, mask; all stores of one `part` are to elements apart") \
 X(VIEW_LOAD,   "V?v?v", "1", given,   READ,             "check pad cache evict volatile", "element i at base + sum (offset+i)*stride; a checked axis outside 0..size gives `other`, else pad (zero or nan)") \
 X(VIEW_STORE,  "Vv?v",  "0", given,   WRITE,            "check cache evict", "value; elements outside a checked axis are not written") \
 X(ATOMIC_RMW,  "vv?v",  "1", given,   READ|WRITE,       "kind sem scope", "kind add and or xor xchg max min, store, load (memory stays, the value has no meaning); result the value before; once an element") \
@@ -137,7 +137,7 @@ X(RETURN,      "",      "0", given,   TERM,             "",            "the end 
   X(strides, ints) X(rounding, str) X(div, ints) X(contig, ints) X(constancy, ints)             \
   X(precision, str) X(max_imprecise, int) X(reverse, bool) X(combine, str) X(joins, bool) X(check, ints) \
   X(pad, str) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str)            \
-  X(scope, str) X(slot, int) X(count, int) X(ends, bool) X(pending, int) X(message, str) X(hex, bool) X(params, ints) X(or_same, bool) \
+  X(scope, str) X(part, int) X(slot, int) X(count, int) X(ends, bool) X(pending, int) X(message, str) X(hex, bool) X(params, ints) X(or_same, bool) \
   X(asm, str) X(constraints, str) X(pack, int) X(num_stages, int) X(unroll, int)                \
   X(flatten, bool) X(warp_specialize, bool) X(disallow_acc_multi_buffer, bool)                  \
   X(disable_licm, bool)

@@ -411,6 +411,37 @@ static void load_parts(Bind *s, Reduction *r, Warps *w) {
   }
 }
 
+/* ---- many parts: each lane combines neighbours, then lanes do ---- */
+
+/* Lanes may combine in another order than the first one: that must not matter, or the result be
+ * taken from it. */
+static bool folds_by_lanes(const Bind *s, const Reduction *r, const Warps *w) {
+  bool any_order = nest_str(r->st, NA_combine, NULL) || !r->st->dsts[0].var->tile.rank;
+  return w->joins && w->uniform && !r->ordered && any_order && w->warps >= s->nest->lanes;
+}
+
+static void fold_parts_by_lanes(Bind *s, Reduction *r, Warps *w) {
+  int lanes = s->nest->lanes, own = w->warps / lanes;
+  const Dim lane = {.axis = -1, .weight = 1, .extent = lanes, .hw = HW_LANE, .stride = 1};
+  for (int i = 0; i < r->held; i++) {
+    const NestVar *acc = r->acc[i];
+    DType t = acc->dtype;
+    int64_t bytes = dtype_bytes(t), n = vector_of(s, own, bytes);
+    ThreadForm f = {.n = 0};
+    thread_form_add(&f, &lane, own * bytes);
+    Ref base = bind_thread_const(s, &f);
+    w->part[i] = bind_var(s, acc->name, t, acc->elem, (uint32_t)own, false);
+    for (int64_t k = 0; k < own; k += n) {
+      Affine at = affine_const(k * bytes);
+      affine_add(&at, &w->slot[i].bytes);
+      bind_ld_shared(s, ref_sub(w->part[i], affine_const(k)), t, w->buf[i], base, at, n);
+    }
+    r->acc[i] = w->part[i];
+  }
+  combine_tree(s, r, w->part, own);
+  for (int by = lanes / 2; by >= 1; by /= 2) fold_lane(s, r, by);
+}
+
 /* Returns true if the results are uniform: read by every thread from one address. */
 static bool fold_warps(Bind *s, Reduction *r) {
   Ref number;
@@ -421,6 +452,10 @@ static bool fold_warps(Bind *s, Reduction *r) {
   meet_before(s, &w);
   store_parts(s, r, &w);
   meet_after(s, &w);
+  if (folds_by_lanes(s, r, &w)) {
+    fold_parts_by_lanes(s, r, &w);
+    return false;
+  }
   Affine sub = bind_packed(s, r->kept);
   NestBuilder outer = bind_open_loops(s, r->kept);
   load_parts(s, r, &w);

@@ -132,6 +132,12 @@ static bool same_address(const Pending *p, const Pending *q) {
   return values_alike(x, y, &c) && (!is_view_access(p->op) || same_view(p->op, q->op, &c));
 }
 
+/* Stores of parts of one tile, in the same iteration or not. */
+static bool are_apart(const Pending *p, const Pending *q) {
+  const TileAttr *a = tile_attr(p->op, TA_part), *b = tile_attr(q->op, TA_part);
+  return a && b && a->i == b->i;
+}
+
 /* True if two threads may touch one element, with both parameters taken for one: at equal addresses
  * in equal layouts each thread meets only itself, but of replicas all read and one writes. */
 static bool meets_others(const Pending *p, const Pending *q) {
@@ -153,7 +159,7 @@ static bool assume(Build *s, int x, int y, uint8_t strength) {
 /* True if a barrier must separate the two.  `again`: they are an iteration apart, so that one
  * address may be another one by then. */
 static bool pending_pair_conflicts(Build *s, const Pending *p, const Pending *q, bool again) {
-  if (!p->write && !q->write) return false;
+  if ((!p->write && !q->write) || are_apart(p, q)) return false;
   bool two = p->base >= 0 && q->base >= 0 && p->base != q->base;
   if (!two) return meets_others(p, q) || again;
   if (machine_has(s->u->machine, HAS_LOCKSTEP)) return false;

@@ -113,8 +113,15 @@ static int64_t lowest_offset(const Nest *n, const Life *life, const NestBuffer *
 }
 
 /* Two buffers that share bytes need a barrier between them, so small programs give each buffer
- * bytes of its own. */
-enum { NO_REUSE_BYTES = 8192 };
+ * bytes of its own.  Where threads read what they copied, no other barriers do for these: then
+ * buffers of few bytes have their own, too. */
+enum { NO_REUSE_BYTES = 8192, FEW_BYTES = 256 };
+
+static bool waits_for_nobody(const Nest *n) {
+  bool own = false;
+  for (uint32_t i = 0; i < n->nbuffers; i++) own |= n->buffers[i]->own;
+  return own;
+}
 
 static void assign_offsets(Nest *n, const Life *life) {
   n->shared_bytes = 0;
@@ -171,6 +178,8 @@ bool pass_allocate_shared(Unit *u) {
   Life *forever = ARENA_ARRAY(scratch, Life, n->nbuffers);
   for (uint32_t i = 0; i < n->nbuffers; i++) forever[i] = (Life){.last = s.at};
   assign_offsets(n, forever);
+  for (uint32_t i = 0; i < n->nbuffers && waits_for_nobody(n); i++)
+    if (n->buffers[i]->bytes <= FEW_BYTES) s.life[i] = forever[i];
   if (n->shared_bytes > NO_REUSE_BYTES) assign_offsets(n, s.life);
   if (n->shared_bytes > u->machine->shared) {
     s.short_rings = true;

@@ -51,6 +51,7 @@ typedef struct {
   int64_t row, strip; /* elements */
   int cluster;        /* thread blocks, each of which has a part of the row; 1: the row is whole */
   StripsFit fit;
+  const AxisInfo *axis; /* of the function before the pass */
   uint32_t nvalues;   /* of the function before the pass */
   int registers;      /* a thread's, where two programs share a multiprocessor; 0: no limit */
   VEC(StripLoop *) loops;
@@ -69,6 +70,11 @@ TileValue *strip_root(TileValue *address);
 bool strip_is_injective(const Strips *s, const AxisInfo *axis, const TileValue *pointer);
 /* Accesses through a and b change their order; false if the kernel does not let them. */
 bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same);
+/* The scalar before which all columns of a row are, where the mask is true; NULL: it is no such
+ * mask. */
+TileValue *strip_limit(const Strips *s, const TileValue *mask);
+/* That of a mask that the loop needs; NULL: it needs none. */
+TileValue *strip_loop_limit(const Strips *s, const StripLoop *l);
 /* May thread blocks each do a part of each row?  Notes what a launch has to check. */
 bool strip_shares_rows(Strips *s, const AxisInfo *axis);
 /* Finds the loops for `cluster` thread blocks; false if the kernel stays as it is. */

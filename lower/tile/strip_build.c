@@ -11,6 +11,8 @@ typedef struct {
   TileValue *first; /* element of the strip at hand, in the block's part of the row; NULL: 0 */
   TileValue *part;  /* where that begins; NULL: the block has the whole row */
   TileValue *leads; /* with `part`: is this the first block? */
+  TileValue *limit; /* columns before it have a true mask in this loop; NULL: there is none */
+  bool full;        /* all columns of the strip at hand are before it */
   int64_t from;     /* the loop's first strip */
   size_t loop;      /* number of the loop at hand */
   int64_t waits;    /* its strips, the first ones, that are waited for one by one */
@@ -80,6 +82,11 @@ static TileValue *first_element(Builder *x) {
 
 static TileValue *strip_of(Builder *x, TileValue *v);
 
+/* Is the mask true in all columns of the strip at hand? */
+static bool is_full(const Builder *x, const TileValue *v) {
+  return x->full && v && strip_limit(x->s, v) == x->limit;
+}
+
 /* Parked elements are +0 where the mask is false. */
 static bool is_plus_zero(const TileValue *v) {
   const TileOp *op = v->def;
@@ -93,7 +100,9 @@ static bool is_plus_zero(const TileValue *v) {
 static TileValue *unpark_strip(Builder *x, const StripPark *park) {
   TileValue *const *args = park->load->args;
   Type t = strip_type(x->s, park->load->results[0]->type);
-  TileValue *mask = strip_of(x, args[1]), *other = strip_of(x, args[2]);
+  bool full = is_full(x, args[1]);
+  TileValue *mask = full ? NULL : strip_of(x, args[1]);
+  TileValue *other = full ? NULL : strip_of(x, args[2]);
   x->b.span = park->load->span;
   TileValue *v = tile_build1(&x->b, TILE_UNPARK, t, first_element(x), NULL, NULL);
   set_slot(x, park, v->def);
@@ -111,6 +120,21 @@ static TileOp *park_strip(Builder *x, const StripPark *park) {
   return op;
 }
 
+/* The op on strips.  Where a mask is true in all columns there is none. */
+static TileValue *strip_of_op(Builder *x, TileValue *v) {
+  const TileOp *op = v->def;
+  Type t = strip_type(x->s, v->type);
+  bool picks = op->code == TILE_SELECT && is_full(x, op->args[0]);
+  bool unmasked = op->code == TILE_LOAD && is_full(x, op->args[1]);
+  if (picks) return strip_of(x, op->args[1]);
+  if (is_full(x, v)) return tile_const_int(&x->b, t, 1);
+  for (int i = 0; op->code == TILE_AND && i < 2; i++)
+    if (is_full(x, op->args[i])) return strip_of(x, op->args[1 - i]);
+  TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
+  for (uint32_t i = 0; i < op->nargs && !(unmasked && i); i++) args[i] = strip_of(x, op->args[i]);
+  return copy_op(x, op, args, &t)->results[0];
+}
+
 /* The strip of a row; other values, and none, are what they are. */
 static TileValue *strip_of(Builder *x, TileValue *v) {
   if (!strip_is_row(x->s, v)) return v;
@@ -126,10 +150,7 @@ static TileValue *strip_of(Builder *x, TileValue *v) {
   } else if (park) {
     made = unpark_strip(x, park);
   } else {
-    TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
-    for (uint32_t i = 0; i < op->nargs; i++) args[i] = strip_of(x, op->args[i]);
-    Type t = strip_type(x->s, v->type);
-    made = copy_op(x, op, args, &t)->results[0];
+    made = strip_of_op(x, v);
   }
   x->round[v->id] = x->rounds;
   return x->copy[v->id] = made;
@@ -171,7 +192,7 @@ static void combine_strip(Builder *x, const TileOp *reduce, TileValue **acc,
 /* ---- loops ---- */
 
 /* The statements of a strip; `acc`: accumulators, none before the first strip. */
-static void build_strip(Builder *x, const StripLoop *l, TileValue **acc, bool first) {
+static void build_statements(Builder *x, const StripLoop *l, TileValue **acc, bool first) {
   x->rounds++;
   for (size_t i = 0; i < l->sinks.len; i++) {
     TileOp *op = l->sinks.data[i];
@@ -180,9 +201,13 @@ static void build_strip(Builder *x, const StripLoop *l, TileValue **acc, bool fi
       continue;
     }
     TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
-    for (uint32_t k = 0; k < op->nargs; k++) args[k] = strip_of(x, op->args[k]);
+    bool unmasked = op->code == TILE_STORE && is_full(x, op->args[2]);
+    for (uint32_t k = 0; k < op->nargs; k++)
+      args[k] = unmasked && k == 2 ? NULL : strip_of(x, op->args[k]);
     if (op->code == TILE_STORE) {
-      copy_op(x, op, args, NULL);
+      TileOp *store = copy_op(x, op, args, NULL);
+      if (strip_is_injective(x->s, x->s->axis, op->args[0]))
+        tile_set_int(x->s->f, store, TA_part, (int64_t)(x->loop * STRIP_PAIRS_MOST + i));
       continue;
     }
     if (first) memcpy(acc, args, op->nargs * sizeof *acc);
@@ -196,6 +221,44 @@ static uint32_t count_accumulators(const StripLoop *l) {
   for (size_t i = 0; i < l->sinks.len; i++)
     if (l->sinks.data[i]->code == TILE_REDUCE) n += l->sinks.data[i]->nargs;
   return n;
+}
+
+/* Are all columns of the strip at hand before the limit? */
+static TileValue *is_before_limit(Builder *x) {
+  Type t = x->limit->type, i32 = type_scalar(DT_I32);
+  TileValue *end = tile_const_int(&x->b, i32, x->s->strip);
+  TileValue *const starts[] = {x->first, x->part};
+  for (int i = 0; i < 2; i++)
+    if (starts[i]) end = tile_build1(&x->b, TILE_ADD, i32, end, starts[i], NULL);
+  if (t.dtype != DT_I32) end = tile_build1(&x->b, TILE_CAST, t, end, NULL, NULL);
+  return tile_build1(&x->b, TILE_LE, type_scalar(DT_I1), end, x->limit, NULL);
+}
+
+/* Most strips of a row with a mask are before its end: they have statements without it. */
+static void build_strip(Builder *x, const StripLoop *l, TileValue **acc, bool first) {
+  if (!x->limit) {
+    build_statements(x, l, acc, first);
+    return;
+  }
+  uint32_t n = 0;
+  Type *types = ARENA_ARRAY(x->s->scratch, Type, count_accumulators(l));
+  for (size_t i = 0; i < l->sinks.len; i++)
+    for (uint32_t k = 0; l->sinks.data[i]->code == TILE_REDUCE && k < l->sinks.data[i]->nargs; k++)
+      types[n++] = strip_type(x->s, l->sinks.data[i]->args[k]->type);
+  TileValue *before = is_before_limit(x), **own = ARENA_ARRAY(x->s->scratch, TileValue *, n);
+  TileOp *either = tile_build(&x->b, TILE_IF, &before, 1, types, n);
+  TileBuilder outer = x->b;
+  for (int r = 0; r < 2; r++) {
+    TileBlock *block = tile_add_region(x->s->f, either);
+    x->b = (TileBuilder){x->s->f, block, NULL, outer.span};
+    x->full = r == 0;
+    if (n) memcpy(own, acc, n * sizeof *own);
+    build_statements(x, l, own, first);
+    tile_build(&x->b, TILE_YIELD, own, n, NULL, 0);
+  }
+  x->full = false;
+  x->b = outer;
+  if (n) memcpy(acc, either->results, n * sizeof *acc);
 }
 
 typedef struct {
@@ -365,6 +428,7 @@ static void build_strips(Builder *x, const StripLoop *l) {
   TileValue **acc = ARENA_ARRAY(x->s->scratch, TileValue *, n);
   x->b = (TileBuilder){x->s->f, x->s->f->body, l->place, l->place->span};
   x->waits = count_waits(x, l);
+  x->limit = strip_loop_limit(x->s, l);
   build_parks(x);
   x->from = 0;
   if (n) wait_strip(x), build_strip(x, l, acc, true);

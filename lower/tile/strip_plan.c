@@ -434,7 +434,7 @@ static void assume_passed(Planner *p) {
 bool strip_plan(Strips *s) {
   uint32_t n = s->nvalues;
   Planner p = {.s = s, .number = 1};
-  p.axis = axis_analyze(s->f, s->scratch);
+  s->axis = p.axis = axis_analyze(s->f, s->scratch);
   p.written = ARENA_ARRAY(s->scratch, bool, n);
   p.narrow = ARENA_ARRAY(s->scratch, bool, n);
   p.done = ARENA_ARRAY(s->scratch, uint32_t, n);

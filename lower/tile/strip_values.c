@@ -35,3 +35,47 @@ bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same) {
   s->pairs[s->npairs++] = (StripPair){a, b, or_same};
   return true;
 }
+
+/* ---- masks ---- */
+
+/* The numbers of a row's columns. */
+static bool is_columns(const Strips *s, const TileValue *v) {
+  const TileOp *op = v->def;
+  while (op && (op->code == TILE_EXPAND_DIMS || op->code == TILE_RESHAPE ||
+                (op->code == TILE_CAST && op->results[0]->type.dtype == DT_I64)))
+    op = op->args[0]->def;
+  return op && op->code == TILE_ARANGE && !tile_int(op, TA_start, 0) &&
+         strip_is_row(s, op->results[0]);
+}
+
+TileValue *strip_limit(const Strips *s, const TileValue *mask) {
+  const TileOp *op = mask->def;
+  if (!op || op->code != TILE_LT || !strip_is_row(s, mask)) return NULL;
+  const TileOp *all = op->args[1]->def;
+  DType t = (DType)op->args[1]->type.dtype;
+  bool scalar = all && all->code == TILE_SPLAT && (t == DT_I32 || t == DT_I64);
+  return scalar && is_columns(s, op->args[0]) ? all->args[0] : NULL;
+}
+
+typedef struct {
+  const Strips *s;
+  bool *visited; /* by value id */
+} MaskSearch;
+
+static TileValue *limit_of(MaskSearch *m, const TileValue *v) {
+  if (!strip_is_row(m->s, v) || m->visited[v->id]) return NULL;
+  m->visited[v->id] = true;
+  TileValue *limit = strip_limit(m->s, v);
+  for (uint32_t i = 0; !limit && v->def && i < v->def->nargs; i++)
+    limit = limit_of(m, v->def->args[i]);
+  return limit;
+}
+
+TileValue *strip_loop_limit(const Strips *s, const StripLoop *l) {
+  MaskSearch m = {s, ARENA_ARRAY(s->scratch, bool, s->nvalues)};
+  TileValue *limit = NULL;
+  for (size_t i = 0; i < l->sinks.len; i++)
+    for (uint32_t k = 0; !limit && k < l->sinks.data[i]->nargs; k++)
+      limit = limit_of(&m, l->sinks.data[i]->args[k]);
+  return limit;
+}

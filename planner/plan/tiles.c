@@ -283,8 +283,8 @@ bool tiles_park_rows(const Tiles *t, const Group *g, const StepCost *cost) {
 
 /* A program is the only one of its multiprocessor, or one of a few. */
 static FlatTile park_tile(int64_t row) {
-  enum { SHORT = 1 << 15, WARPS_OF_SHORT = 16, WARPS = 32 };
-  return (FlatTile){row, row <= SHORT ? WARPS_OF_SHORT : WARPS};
+  enum { WARPS = 16 };
+  return (FlatTile){row, WARPS};
 }
 
 /* Rows that are made of many values each need more warps, or a thread runs out of registers. */

@@ -39,7 +39,6 @@ NEEDLESS = {
     ("attends", "bar @9"): "of mbarriers that the outer loop's barrier shows",
     ("attends", "bar @5"): "of the outer loop: the inner one's come after each turn's last product",
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
-    ("softmax", "bar @5"): "of the result, since the rows may be one array: no element is another's",
     ("gated", 'fence {kind "mma"} @13'): "of the second product, before whose registers are touched",
 }
 
