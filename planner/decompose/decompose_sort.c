@@ -21,7 +21,8 @@
 #include "planner/decompose/decompose.h"
 #include "planner/decompose/scatter.h"
 
-enum { RUN = 2048, INDEX_BITS = 30, GROUPED_ROW = 8 * RUN, GROUP_MIN = 16, GROUP_MAX = 256 };
+/* GROUPED_ROW: on an H200 the first 8 of 32768 rows of 1,024 took 1,055 us sorted whole. */
+enum { RUN = 2048, INDEX_BITS = 30, GROUPED_ROW = RUN / 2, GROUP_MIN = 16, GROUP_MAX = 256 };
 
 static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *indices) {
   return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(indices)));
