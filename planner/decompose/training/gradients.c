@@ -49,11 +49,58 @@ Node *decompose_softmax_backward(Build *b) {
   return build_to_result(b, build_mul(b, y, build_sub(b, grad, mean)));
 }
 
+/* Are these the numbers 0, 1, ... along the last axis, as nll_loss_backward has them? */
+static bool is_class_numbers(const Node *x, Dim n) {
+  return x && x->op && x->op->id == OP_aten_arange_start_step && x->args[0].kind == ARG_INT &&
+         dim_is(x->args[0].dim, 0) && x->args[1].kind == ARG_INT && x->args[1].dim == n &&
+         x->args[2].kind == ARG_INT && dim_is(x->args[2].dim, 1);
+}
+
+static const Node *operand(const Node *x, OpId op, uint32_t i) {
+  bool is = x && x->op && x->op->id == op && i < x->nargs && x->args[i].kind == ARG_NODE;
+  return is ? x->args[i].node : NULL;
+}
+
+static bool is_one_a_row(const Node *x) {
+  return !rank_of(x) || dim_is(x->type.shape[rank_of(x) - 1], 1);
+}
+
+/* The sum of each row of x, of which one element at most is not 0, as of the gradient of the loss
+ * of one class: that element.  NULL: x is no such tensor. */
+static Node *only_element(Build *b, const Node *x) {
+  uint32_t last = rank_of(x) - 1;
+  const Node *from = operand(x, OP_aten_to_dtype, 0), *where = x;
+  if (from) {
+    Node *one = dtype_is_float(from->type.dtype) ? only_element(b, from) : NULL;
+    return one ? build_to(b, one, x->type.dtype) : NULL;
+  }
+  const Node *here = operand(where, OP_aten_where_self, 0);
+  const Node *slope = operand(where, OP_aten_where_self, 1);
+  const Node *equal = operand(here, OP_aten_logical_and_default, 0);
+  const Node *counts = operand(here, OP_aten_logical_and_default, 1);
+  const Node *classes = operand(equal, OP_aten_eq_Tensor, 0);
+  const Node *at = operand(equal, OP_aten_eq_Tensor, 1);
+  if (!slope || !counts || !at || !is_class_numbers(classes, x->type.shape[last])) return NULL;
+  bool zero = where->args[2].kind == ARG_INT && dim_is(where->args[2].dim, 0);
+  if (!zero || rank_of(at) != last + 1 || !is_one_a_row(at) || !is_one_a_row(slope) ||
+      !is_one_a_row(counts))
+    return NULL;
+  Node *target = (Node *)at;
+  Node *inside = build_with(b, OP_aten_ge_Scalar, target, build_int(b, 0));
+  inside = build_and(b, inside,
+                     build_with(b, OP_aten_lt_Scalar, target, arg_dim(x->type.shape[last])));
+  inside = build_and(b, inside, (Node *)counts);
+  return build_where(b, inside, where->args[1], build_int(b, 0));
+}
+
 /* grad - exp(y) * sum(grad) */
 Node *decompose_log_softmax_backward(Build *b) {
   Node *grad = build_wide_input(b, "grad_output"), *y = build_wide_input(b, "output");
-  Node *share = build_op1(b, OP_aten_exp_default, y);
-  return build_to_result(b, build_sub(b, grad, build_mul(b, share, sum_along_dim(b, grad))));
+  Node *share = build_op1(b, OP_aten_exp_default, y), *sum = NULL;
+  if (rank_of(grad) && infer_axis_arg(&b->in, "dim", rank_of(grad)) == rank_of(grad) - 1)
+    sum = only_element(b, grad);
+  if (!sum) sum = sum_along_dim(b, grad);
+  return build_to_result(b, build_sub(b, grad, build_mul(b, share, sum)));
 }
 
 /* ---- losses of two tensors ---- */
