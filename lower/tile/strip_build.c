@@ -423,12 +423,22 @@ static void build_each(Builder *x, const StripLoop *l, TileValue **acc, int64_t 
   x->first = NULL;
 }
 
+/* Strips of the loop that have statements of their own. */
+static int64_t count_unrolled(const Builder *x) {
+  int64_t n = x->waits ? x->waits : 1;
+  for (size_t i = 0; i < x->s->parks.len; i++) {
+    const StripPark *park = &x->s->parks.data[i];
+    if (park->first <= x->loop && x->loop <= park->last) n += park->held;
+  }
+  return n;
+}
+
 static void build_strips(Builder *x, const StripLoop *l) {
   uint32_t n = count_accumulators(l);
   TileValue **acc = ARENA_ARRAY(x->s->scratch, TileValue *, n);
   x->b = (TileBuilder){x->s->f, x->s->f->body, l->place, l->place->span};
   x->waits = count_waits(x, l);
-  x->limit = strip_loop_limit(x->s, l);
+  x->limit = count_unrolled(x) <= STRIP_BRANCHES_MOST ? strip_loop_limit(x->s, l) : NULL;
   build_parks(x);
   x->from = 0;
   if (n) wait_strip(x), build_strip(x, l, acc, true);
