@@ -99,6 +99,11 @@ def number(tables):  # a tensor without axes, of another dtype
     return lambda s, b, h, q, k: s * factor
 
 
+def constants(tables):  # tensors that the function makes
+    return lambda s, b, h, q, k: torch.where(
+        q - k > torch.tensor(9), s * torch.tensor(0.5, device=DEVICE), s + torch.tensor(True))
+
+
 MASKS = [None, causal, window, documents, late_rows, by_head]
 SCORES = [None, alibi, soft_cap, bias, hides, number]
 
@@ -205,6 +210,7 @@ def check_sizes():
     check("small blocks", documents, bias, rows=130, keys=130, block=(32, 16))
     check("columns of values", causal, bias, width=16, columns=48)
     check("odd columns", causal, soft_cap, width=20, columns=20)
+    check("tensors made within", causal, constants, nodes=0)
     check("wide", causal, alibi, width=128, rows=70, keys=70)
     for dtype in (torch.bfloat16, torch.float16):
         check(f"{dtype}", documents, alibi, dtype=dtype)

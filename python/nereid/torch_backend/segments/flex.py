@@ -39,6 +39,15 @@ def _module(node) -> torch.fx.GraphModule:
     return operator.attrgetter(node.target)(node.graph.owning_module)
 
 
+def _number(node) -> torch.Tensor | None:
+    """The tensor without axes that a graph has as a constant: `torch.tensor(2.0)` in its code."""
+    if node.op != "get_attr":
+        return None
+    value = operator.attrgetter(node.target)(node.graph.owning_module)
+    plain = type(value) is torch.Tensor and not value.dim() and not value.is_complex()
+    return value if plain else None
+
+
 class _Call:
     """The arguments of a node by name."""
 
@@ -190,7 +199,7 @@ def _graph_reason(graph: torch.fx.Graph, scalars: int, added: list, reason) -> s
     """Why a graph can't go element by element; its first inputs are numbers of one score."""
     batched = set(_inputs(graph)[:scalars])
     for node in _needed(graph, [_result(graph), *(n for part in added for n in part.nodes())]):
-        if node.op == "placeholder":
+        if node.op == "placeholder" or _number(node) is not None:
             continue
         if node.op != "call_function" or not _is_tensor(node):
             return "a constant within its graph" if node.op == "get_attr" else str(node.target)
@@ -361,12 +370,19 @@ class FlexWriter:
             return "None"
         return self._element(self.call.mask, operands, "")
 
+    def _constant(self, value: torch.Tensor) -> str:
+        with torch.utils._python_dispatch._disable_current_modes():
+            number = self.text.argument(value.item())
+        return self._make(f"torch.ops.aten.full.default([1], {number}, dtype = {value.dtype})")
+
     def _element(self, graph: torch.fx.Graph, operands: list[str], same: str, more=()) -> str:
         """The lines of a graph for all scores at once, and its result; "None": it is `same`.
         `more`: further nodes that get lines and names."""
         names, text = self.text.names, self.text
         names.update(zip(_inputs(graph), operands, strict=True))
         for node in _needed(graph, [_result(graph), *more]):
+            if node.op == "get_attr":
+                names[node] = self._constant(_number(node))
             if node.op != "call_function":
                 continue
             call = text.call_text(node)
