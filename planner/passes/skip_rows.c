@@ -68,9 +68,22 @@ static Node *gathered_by(Graph *g, const Node *n) {
              : NULL;
 }
 
-static int64_t axis_of(Graph *g, const Node *n) {
-  int64_t axis = graph_arg(g, n, "dim").dim->value;
-  return axis < 0 ? axis + n->args[0].node->type.rank : axis;
+/* An axis that is an argument, of the operand or, where that has fewer, of the result. */
+static int64_t axis_of(Graph *g, const Node *n, const char *param) {
+  int64_t axis = graph_arg(g, n, param).dim->value;
+  uint32_t own = n->args[0].node->type.rank, made = n->type.rank;
+  bool list = n->type.kind != VALUE_TENSOR;
+  return axis < 0 ? axis + (list || own > made ? own : made) : axis;
+}
+
+/* Do the first axes stay where they are? */
+static bool keeps_first_axes(Graph *g, const Node *n, uint32_t count) {
+  Arg axes = graph_arg(g, n, "dims");
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t axis = axes.items[i].dim->value;
+    if (axis != i && axis + n->type.rank != i) return false;
+  }
+  return true;
 }
 
 /* The operand of a view of the same elements in the same order, whose rows are that many of its
@@ -129,9 +142,14 @@ static uint32_t lead_of_operand(Graph *g, const Node *n, uint32_t lead) {
     case OP_aten_chunk_default:
     case OP_aten_split_Tensor:
     case OP_aten_split_sizes:
-    case OP_aten_split_with_sizes_default: return axis_of(g, n) >= lead ? lead : 0;
+    case OP_aten_split_with_sizes_default:
+    case OP_aten_unsqueeze_default:
+    case OP_aten_squeeze_dim: return axis_of(g, n, "dim") >= lead ? lead : 0;
+    case OP_aten_transpose_int:
+      return axis_of(g, n, "dim0") >= lead && axis_of(g, n, "dim1") >= lead ? lead : 0;
+    case OP_aten_permute_default: return keeps_first_axes(g, n, lead) ? lead : 0;
     case OP_aten_slice_Tensor:
-      if (axis_of(g, n) >= lead) return lead;
+      if (axis_of(g, n, "dim") >= lead) return lead;
       return lead == 1 && is_slice_from_start(g, n) ? 1 : 0;
     case OP_aten_view_default:
     case OP_aten__unsafe_view_default:
