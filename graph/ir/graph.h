@@ -194,6 +194,8 @@ struct Graph {
   uint32_t nids;
   struct NodeTable *by_name;
   OutputSpec *outputs; /* one for each item of the output node's list; NULL: all are user's */
+  const Name *output_names; /* of each item, what the file calls it; NULL, here or there: the node's
+                             * name */
   VEC(uint32_t) rules; /* files of further rewrite rules, sources of `diags` */
   VEC(GraphRewrite) rewrites;  /* what pass rewrite did */
   VEC(SizeRelation) relations; /* of the graph as it was read */

@@ -83,12 +83,14 @@ static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g
   Values values = {0};
   if (!find_outputs(r, s, g, &values)) return false;
   Arg list = arg_list(r->graph, (uint32_t)values.len);
+  Name *names = ARENA_ARRAY(r->arena, Name, list.n + 1);
   list.tuple = true;
   for (uint32_t i = 0; i < list.n; i++) {
     OnnxValue *v = values.data[i];
     Node *n = v && v->type.kind == VALUE_TENSOR ? onnx_value_node(r, v) : NULL;
     if (v && !n && !r->lacks.len) return onnx_error(r, "outputs", E_GRAPH_UNDEFINED, v->name);
     list.items[i] = n ? arg_node(n) : arg_none();
+    if (n && *v->name && strcmp(v->name, n->name) != 0) names[i] = v->name;
     if (v && v->is_padded) onnx_note_lack(r, E_ONNX_LACK_PARTS, v->name);
     if (v && (v->is_text || v->keys))
       vec_push(r->arena, &r->found->texts.outputs, ((OnnxTextOutput){i, v->is_text, v->keys}));
@@ -96,6 +98,7 @@ static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g
   Node *n = graph_node(r->graph, NODE_OUTPUT, NULL, 1, 0);
   n->location = r->location;
   n->args[0] = list;
+  r->graph->output_names = names;
   graph_fresh_name(r->graph, n, "output");
   return true;
 }

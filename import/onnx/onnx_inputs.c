@@ -257,7 +257,7 @@ bool onnx_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
 OnnxOutput onnx_declared_output(Onnx *r, const Onnx__ValueInfo *info) {
   const Onnx__TensorType *t = info->type ? info->type->tensor_type : NULL;
   uint8_t bits;
-  OnnxOutput o = {.name = onnx_identifier(r, onnx_text(info->name), "output"), .rank = -1};
+  OnnxOutput o = {.name = pool_name(r->names, onnx_text(info->name)), .rank = -1};
   o.dtype = t ? onnx_narrow_dtype(t->elem_type, &bits) : DT_NONE;
   if (t && t->elem_type == ONNX_STRING) o.dtype = DT_I64;
   Text text = text_new(r->arena);

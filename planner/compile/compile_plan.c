@@ -96,7 +96,7 @@ static Dim returned_number(const Node *n) {
 }
 
 /* The buffer may be that of a temporary, over which the result is written. */
-static void add_output(PlanCompiler *c, Node *n, bool is_complex) {
+static void add_output(PlanCompiler *c, Node *n, bool is_complex, Name name) {
   uint32_t b = node_buffer(c, n);
   if (in_place_memory(c->in_place, n) != n) {
     c->buffers.data[b].name = n->name;
@@ -104,6 +104,7 @@ static void add_output(PlanCompiler *c, Node *n, bool is_complex) {
     c->buffers.data[b].shape = n->type.shape;
   }
   c->buffers.data[b].is_complex = is_complex;
+  c->buffers.data[b].tensor = name;
   c->buffers.data[b].number_of = returned_number(n);
   c->buffers.data[b].kind = BUFFER_OUTPUT;
   c->buffers.data[b].number = c->plan->noutputs;
@@ -120,6 +121,7 @@ static void add_update(PlanCompiler *c, Node *target, Node *value) {
 static void add_outputs(PlanCompiler *c) {
   const Arg *list = &c->g->last->args[0];
   const OutputSpec *specs = c->g->outputs;
+  const Name *names = c->g->output_names;
   c->plan->outputs = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
   c->plan->positions = ARENA_ARRAY(c->g->arena, uint32_t, list->n);
   c->plan->updates = ARENA_ARRAY(c->g->arena, PlanUpdate, list->n);
@@ -127,7 +129,8 @@ static void add_outputs(PlanCompiler *c) {
     bool update = specs && specs[i].kind == OUTPUT_MUTATION;
     Node *n = list->items[i].kind == ARG_NODE ? list->items[i].node : NULL;
     if (n && update) add_update(c, specs[i].target, n);
-    else if (n && n->type.kind == VALUE_TENSOR) add_output(c, n, specs && specs[i].is_complex);
+    else if (n && n->type.kind == VALUE_TENSOR)
+      add_output(c, n, specs && specs[i].is_complex, names ? names[i] : NULL);
     else if (!update) c->plan->nreturned++;
   }
 }

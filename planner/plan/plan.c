@@ -141,7 +141,7 @@ static void print_plan_buffer(Printer *p, uint32_t i) {
     text_puts(p->out, " ");
   }
   print_buffer_type(p->out, b);
-  if (b->kind == BUFFER_INPUT && b->tensor) {
+  if (b->kind != BUFFER_WEIGHT && b->tensor) {
     text_puts(p->out, " named ");
     text_quote(p->out, b->tensor);
   }

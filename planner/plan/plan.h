@@ -63,7 +63,7 @@ typedef struct {
 
 /* The name by which a caller passes an input. */
 static inline Name plan_passed_name(const PlanBuffer *b) {
-  return b->kind == BUFFER_INPUT && b->tensor ? b->tensor : b->name;
+  return b->kind != BUFFER_WEIGHT && b->tensor ? b->tensor : b->name;
 }
 /* The axes that the caller sees. */
 static inline uint32_t plan_rank(const PlanBuffer *b) { return b->rank - b->is_complex; }

@@ -8,7 +8,7 @@
  *   weight %p_weight "0.weight" "f32[8, 4]"  by its name in the file
  *   constant %mul "f32[8, 4]"                computed by steps that run once
  *   temporary %linear "f32[s0, 8]" 1..2      from the step that writes it to the last that reads
- *   output %relu 0 "f32[s0, 8]"              what the caller gets as number 0
+ *   output %relu 0 "f32[s0, 8]" named "y:0"  what the caller gets as number 0
  *   output %full 1 "i64[]" gives "2*s0"      a number, which is known when sizes are
  *   return %relu, %full
  *   update %b_mean = %add                    after the last step
@@ -224,10 +224,11 @@ static void read_plan_buffer(Reader *p, BufferKind kind) {
   PlanBuffer b = {.kind = kind};
   Span span = p->r.token.span;
   b.name = ir_value(&p->r);
-  if (kind == BUFFER_INPUT || kind == BUFFER_OUTPUT) b.number = read_count(p, NUMBER_MAX);
+  bool passed = kind == BUFFER_INPUT || kind == BUFFER_OUTPUT;
+  if (passed) b.number = read_count(p, NUMBER_MAX);
   if (kind == BUFFER_WEIGHT) b.tensor = ir_string(&p->r);
   read_buffer_type(p, &b);
-  if (kind == BUFFER_INPUT && ir_accept(&p->r, "named")) b.tensor = ir_string(&p->r);
+  if (passed && ir_accept(&p->r, "named")) b.tensor = ir_string(&p->r);
   b.overwritten = kind == BUFFER_INPUT && ir_accept(&p->r, "overwritten");
   if (kind == BUFFER_INPUT && ir_accept(&p->r, "gives")) b.value = read_dim(p);
   if (kind == BUFFER_OUTPUT && ir_accept(&p->r, "gives")) b.number_of = read_dim(p);

@@ -269,7 +269,7 @@ def check_onnx():
 def check_names():
     """Inputs have the names of ONNX's file, which need not be Python's."""
     names = ["input", "bytes", "type", "id", "mask", "images:0", "a/b", "a.b", "a_b", "2", "é"]
-    data = onnx_text.model([onnx_text.node("Sum", " ".join(names), "y")], outputs="y",
+    data = onnx_text.model([onnx_text.node("Sum", " ".join(names), "y:0/a")], outputs="y:0/a",
                            inputs={name: onnx_text.f32("n", 4) for name in names})
     given = {name: rows(2) * 2**i for i, name in enumerate(names)}
     want = rows(2) * (2**len(names) - 1)
@@ -277,6 +277,10 @@ def check_names():
     check([v.name for v in model.inputs] == names, f"names of ONNX: {model.inputs}")
     for made in (model, nereid.load(model.bytes("cpu"), device="cpu")):
         check(np.array_equal(made.run(given)[0], want), "inputs by the names of the file")
+        check([v.name for v in made.outputs] == ["y:0/a"], f"names of outputs: {made.outputs}")
+        out = np.zeros((2, 4), "float32")
+        made.run(given, out={"y:0/a": out})
+        check(np.array_equal(out, want), "an output by the name of the file")
         check(np.array_equal(made(*given.values()), want), "the same by their positions")
     raises("a name of the text", TypeError, lambda: model.run({**given, "input_1": 1}), "no input")
     raises("a missing input", TypeError, lambda: model.run({"input": rows(2)}), "'bytes'")
