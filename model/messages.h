@@ -76,9 +76,11 @@
 #define E_GRAPH_ONNX_WEIGHTS \
   "%s is an ONNX model, which has its weights: leave %s out, or name a graph or a .pt2 file"
 #define E_GRAPH_WEIGHTS_FILE \
-  "%s has no weights: name the .pt2 or .onnx file that the graph was printed from"
+  "%s has no weights: name the file of the model that the graph was printed from (.pt2, .onnx), " \
+  "or of its tensors (.safetensors, .gguf)"
 #define E_GRAPH_WEIGHTS_LACK \
-  "%s has no tensor for %s: name the .pt2 file that the graph was printed from"
+  "%s has no tensor for %s: name the file that the graph was printed from, or one that has a " \
+  "tensor of that name"
 #define E_GRAPH_PLAN_ONLY "the file is a plan, which does not contain its graph"
 #define E_GRAPH_PLAN_REWRITE "the file is a plan: give the rules when it is made"
 #define E_GRAPH_LIMIT_MEMORY \

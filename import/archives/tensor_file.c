@@ -78,25 +78,25 @@ static void *new_memory(TensorFile *f, size_t n) {
   return p;
 }
 
-static Weight weight_of(const TensorEntry *e, DType t, int64_t *strides) {
+static Weight weight_of(const TensorEntry *e, Name name, DType t, int64_t *strides) {
   int64_t step = 1;
   for (uint32_t i = e->rank; i--;) {
     strides[i] = step;
     step *= e->shape[i] ? e->shape[i] : 1;
   }
   return (Weight){
-      .name = e->name, .dtype = t, .rank = e->rank, .shape = e->shape, .strides = strides};
+      .name = name, .dtype = t, .rank = e->rank, .shape = e->shape, .strides = strides};
 }
 
-static bool add_weight(TensorFile *f, Weights *w, const TensorEntry *e, DType t, const void *data,
-                       size_t size) {
+static bool add_weight(TensorFile *f, Weights *w, const TensorEntry *e, Name name, DType t,
+                       const void *data, size_t size) {
   int64_t strides[GRAPH_RANK_MAX];
-  return weights_add(w, f->diags, f->location, weight_of(e, t, strides), 0,
+  return weights_add(w, f->diags, f->location, weight_of(e, name, t, strides), 0,
                      (WeightBytes){data, size, f->path});
 }
 
 /* The floats of blocks, in dtype t. */
-static bool add_decoded(TensorFile *f, Weights *w, const TensorEntry *e, DType t) {
+static bool add_decoded(TensorFile *f, Weights *w, const TensorEntry *e, Name name, DType t) {
   const BlockKind *k = e->kind;
   size_t n = (size_t)tensor_entry_elements(e), strides_bytes = n * dtype_bytes(t);
   int64_t strides[GRAPH_RANK_MAX];
@@ -105,11 +105,19 @@ static bool add_decoded(TensorFile *f, Weights *w, const TensorEntry *e, DType t
   if (!y) return tensor_entry_fail(f, e->name, "there is no memory for it");
   for (size_t i = 0; i < n / k->elements; i++)
     k->decode(f->bytes + e->offset + i * k->bytes, x + i * k->elements);
-  Weight floats = weight_of(e, DT_F32, strides);
+  Weight floats = weight_of(e, name, DT_F32, strides);
   floats.data = x;
   if (y != x && !weight_convert(y, t, &floats))
     return tensor_entry_fail(f, e->name, "there is no memory for it");
-  return add_weight(f, w, e, t, y, strides_bytes);
+  return add_weight(f, w, e, name, t, y, strides_bytes);
+}
+
+/* Parameters that share a tensor of blocks may have two dtypes: it is another weight in each. */
+static bool find_decoded(TensorFile *f, Weights *w, const TensorEntry *e, DType t, Name *name) {
+  const Weight *other = weights_find(w, e->name);
+  if (!other || other->dtype == t) return other || add_decoded(f, w, e, e->name, t);
+  *name = pool_name(f->names, arena_printf(f->arena, "%s (%s)", e->name, dtype_name(t)));
+  return weights_find(w, *name) || add_decoded(f, w, e, *name, t);
 }
 
 /* Is it the name with characters that Python's names lack replaced? */
@@ -133,10 +141,12 @@ Name tensor_file_name(const TensorFile *f, Name name, Name parameter) {
   return found;
 }
 
-bool tensor_file_find(TensorFile *f, Weights *w, Name name, DType t) {
-  const TensorEntry *e = namemap_get(&f->by_name, name);
-  if (!e || weights_find(w, name)) return true;
-  if (e->kind) return add_decoded(f, w, e, dtype_is_float(t) && dtype_bits(t) > 8 ? t : DT_F32);
+bool tensor_file_find(TensorFile *f, Weights *w, Name *name, DType t) {
+  const TensorEntry *e = namemap_get(&f->by_name, *name);
+  if (!e) return true;
+  if (e->kind)
+    return find_decoded(f, w, e, dtype_is_float(t) && dtype_bits(t) > 8 ? t : DT_F32, name);
+  if (weights_find(w, *name)) return true;
   if (!e->dtype) {
     diag_error(f->diags, f->location, E_TENSORS_DTYPE, e->name, e->type);
     return false;
@@ -147,5 +157,5 @@ bool tensor_file_find(TensorFile *f, Weights *w, Name name, DType t) {
     if (!copy) return tensor_entry_fail(f, e->name, "there is no memory for it");
     data = memcpy(copy, data, e->size);
   }
-  return add_weight(f, w, e, e->dtype, data, e->size);
+  return add_weight(f, w, e, e->name, e->dtype, data, e->size);
 }

@@ -28,8 +28,8 @@ void tensor_file_close(TensorFile *f); /* may be NULL */
 Name tensor_file_name(const TensorFile *f, Name name, Name parameter);
 
 /* Puts the tensor of that name into `w`, if the file has it; one of blocks in dtype `t`, if that is
- * a float's, else in f32.  False after an error. */
-bool tensor_file_find(TensorFile *f, Weights *w, Name name, DType t);
+ * a float's, else in f32, and *name is then what it is called there.  False after an error. */
+bool tensor_file_find(TensorFile *f, Weights *w, Name *name, DType t);
 
 /* False if it is in the caller's memory. */
 bool tensor_file_mapped(const TensorFile *f, MappedFile *out);

@@ -188,8 +188,8 @@ static int read_sized_body(void *arg) {
 }
 
 /* Sizes that the caller's tensors have, else some. */
-static nereid_tensor *chosen_tensors(Model *m, const nereid_graph_source *s, uint32_t *n) {
-  enum { CHOSEN = 16 };
+static nereid_tensor *chosen_tensors(Model *m, const nereid_graph_source *s, int64_t chosen,
+                                     uint32_t *n) {
   VEC(nereid_tensor) all = {0};
   for (const Node *x = m->graph->first; x->kind == NODE_INPUT; x = x->next) {
     const nereid_tensor *given = given_for(s, x, (int)all.len);
@@ -198,7 +198,7 @@ static nereid_tensor *chosen_tensors(Model *m, const nereid_graph_source *s, uin
     bool fits = given && given->ndim == t.ndim;
     for (uint32_t i = 0; i < x->type.rank; i++) {
       Dim size = x->type.shape[i];
-      t.shape[i] = dim_is_int(size) ? size->value : fits ? given->shape[i] : CHOSEN;
+      t.shape[i] = dim_is_int(size) ? size->value : fits ? given->shape[i] : chosen;
     }
     if (fits) t.data = given->data, t.device = given->device, t.dtype = given->dtype;
     vec_push(m->arena, &all, t);
@@ -230,21 +230,29 @@ static bool complete_outputs(Model *m, const Graph *g) {
   return all;
 }
 
-/* Can there be plans for single sizes?  Not where they lack something as well: values
- * of numbers may bring what sizes don't. */
-static bool has_sized_plans(Model *m, const nereid_graph_source *s) {
+/* Can there be a plan where open sizes are all `chosen`?  Not where something is lacking as well:
+ * values of numbers may bring what sizes don't. */
+static bool has_plan_of(Model *m, const nereid_graph_source *s, int64_t chosen) {
   OnnxFindings found = {0};
   OnnxGiven given = {.items = m->found.items.data, .nitems = (uint32_t)m->found.items.len};
   Pool *names = pool_new(m->arena);
   Diags *d = diags_new(m->arena);
   OnnxFile *f = onnx_again(m->arena, names, d, m->onnx);
-  given.tensors = chosen_tensors(m, s, &given.n);
+  given.tensors = chosen_tensors(m, s, chosen, &given.n);
   given.fixes_sizes = true;
   const Graph *g = onnx_read(m->arena, names, d, f, given, weights_new(m->arena), &found);
   onnx_close(f);
-  m->found.texts = found.texts;
   if (found.texts.tables.len) return false; /* which the inputs alone don't have */
+  m->found.texts = found.texts;
   return !found.unknown && (!found.lacks || has_numbers(m)) && complete_outputs(m, g);
+}
+
+/* Sizes that no model can have are tried in vain: of coordinates there are few. */
+static bool has_sized_plans(Model *m, const nereid_graph_source *s) {
+  static const int64_t sizes[] = {16, 1, 2};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    if (has_plan_of(m, s, sizes[i])) return true;
+  return false;
 }
 
 /* A file that can be read twice, and looks like a model of ONNX's. */
@@ -287,7 +295,7 @@ static int take_tensors(Model *m, const char *path) {
   for (Node *n = m->graph ? m->graph->first : NULL; n; n = n->next) {
     if (n->kind != NODE_INPUT || n->input.kind == INPUT_USER) continue;
     Name name = tensor_file_name(m->tensors, n->input.tensor, n->input.target);
-    if (name && !tensor_file_find(m->tensors, m->weights, name, n->type.dtype))
+    if (name && !tensor_file_find(m->tensors, m->weights, &name, n->type.dtype))
       return report_model_errors(m);
     if (name) n->input.tensor = name;
     if (own && n->input.kind != INPUT_PARAMETER) keep_own(m, own, n);

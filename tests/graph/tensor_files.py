@@ -128,9 +128,10 @@ def blocks_of(kind, n):
 # ---- runs ----
 
 def graph_of(types):
-    """Returns its parameters."""
-    params = ", ".join(f'p_{n}: "{t}"' for n, t in types.items())
-    lines = [f"        y{i} = torch.ops.aten.clone.default(p_{n})" for i, n in enumerate(types)]
+    """Returns its parameters; names that begin with b_ are buffers."""
+    names = [n if n.startswith("b_") else f"p_{n}" for n in types]
+    params = ", ".join(f'{n}: "{t}"' for n, t in zip(names, types.values()))
+    lines = [f"        y{i} = torch.ops.aten.clone.default({n})" for i, n in enumerate(names)]
     results = ", ".join(f"y{i}" for i in range(len(types)))
     return "\n".join(["class GraphModule(torch.nn.Module):", f"    def forward(self, {params}):",
                       *lines, f"        return ({results},)", ""])
@@ -194,6 +195,17 @@ def block_files(folder):
         for kind, g, w in zip(BLOCKS, got, wanted):
             close = np.allclose(g.astype("f4"), w, limit, limit * np.abs(w).max())
             check(close, f"{kind} {dtype}: {g[0, :4]}, not {w[0, :4]}")
+
+
+def shared_blocks(folder):
+    """A tensor of blocks that a parameter takes in one dtype and a buffer in another."""
+    number, elements, _, decode, _ = BLOCKS["Q8_0"]
+    b = blocks_of("Q8_0", 6)
+    want = decode(b).reshape(3, 2 * elements)
+    size = f"[3, {2 * elements}]"
+    got = run(folder, {"a_w": "f32" + size, "b_a_w": "f16" + size},
+              gguf({"a.w": (number, (2 * elements, 3), b.tobytes())}), "gguf")
+    expect("blocks in two dtypes", got, [want, want.astype("f2")])
 
 
 # ---- files that are wrong in one way ----
@@ -336,6 +348,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         plain_files(folder)
         block_files(folder)
+        shared_blocks(folder)
         bad_files(folder)
         weights_as_model(folder)
         weights_by_pipe(folder)

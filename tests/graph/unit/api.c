@@ -406,8 +406,9 @@ static void messages(void) {
             "no weights", nereid_error_message());
   check_got(
       !open_text(ADD, "/dev/null") && !strcmp(nereid_error_message(),
-                                              "/dev/null has no weights: name the .pt2 "
-                                              "or .onnx file that the graph was printed from"),
+                                              "/dev/null has no weights: name the file of the "
+                                              "model that the graph was printed from (.pt2, "
+                                              ".onnx), or of its tensors (.safetensors, .gguf)"),
       "weights of another kind", nereid_error_message());
   check_got(!open_text("def backward(): pass\n", NULL) &&
                 strstr(nereid_error_message(), "g.py:1:1: error: the file is no model"),
