@@ -43,6 +43,10 @@ const OnnxKnown *onnx_known(OnnxCall *c, uint32_t i) {
   return onnx_has(c, i) ? known_elements(c, c->in[i], c->demanding) : NULL;
 }
 
+bool onnx_is_of_run(const OnnxCall *c, uint32_t i) {
+  return c->r->given.fixes_sizes && onnx_has(c, i) && onnx_value_source(c->in[i]);
+}
+
 const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i) {
   OnnxValue *v = need_value(c, i);
   const OnnxKnown *k = known_elements(c, v, true);

@@ -113,6 +113,8 @@ Node *onnx_node_of(OnnxCall *c, OnnxValue *v);
 
 /* Its elements, NULL if they are not known. */
 const OnnxKnown *onnx_known(OnnxCall *c, uint32_t i);
+/* Does an input of the model decide it, for whose value alone the model is read? */
+bool onnx_is_of_run(const OnnxCall *c, uint32_t i);
 /* Returns elements that must be known: a shape, axes, a repetition.  Does not return otherwise. */
 const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i);
 /* A single integer or a vector of them, of any length. */

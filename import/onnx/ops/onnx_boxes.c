@@ -1,4 +1,5 @@
 /* Boxes in images: those to keep of many, and what an image has in each. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/builders/boxes_builder.h"
@@ -112,6 +113,72 @@ void onnx_op_roi_align(OnnxCall *c) {
                 .width = width,
                 .count = count};
   onnx_set(c, 0, build_roi_align(b, x, rois, batch, &r));
+}
+
+/* ---- MaxRoiPool ---- */
+
+/* Which of `size` places each of n parts of [from, to] has: [boxes, n, size]. */
+static Node *places_of_parts(Build *b, Node *from, Node *to, int64_t n, Dim size) {
+  Node *one = build_full(b, 0, NULL, arg_float(1), DT_F32);
+  Node *all = build_add(b, build_sub(b, to, from), one);
+  Node *step = build_with(b, OP_aten_div_Tensor, build_op2(b, OP_aten_maximum_default, all, one),
+                          arg_float((double)n));
+  Node *part = build_to(b, build_arange(b, build_const(b, n)), DT_F32);
+  step = build_unsqueeze(b, step, 1);
+  from = build_unsqueeze(b, from, 1);
+  Node *begin = build_op1(b, OP_aten_floor_default, build_mul(b, part, step));
+  Node *end = build_op1(b, OP_aten_ceil_default,
+                        build_mul(b, build_add(b, part, one), step));
+  Node *at = build_to(b, build_arange(b, size), DT_F32);
+  begin = build_unsqueeze(b, build_add(b, begin, from), 2);
+  end = build_unsqueeze(b, build_add(b, end, from), 2);
+  return build_and(b, build_op2(b, OP_aten_ge_Tensor, at, begin),
+                   build_op2(b, OP_aten_lt_Tensor, at, end));
+}
+
+/* The largest of x[boxes, C, ..., size] among the places of each part, along the last axis, which
+ * goes to the third. */
+static Node *largest_of_parts(Build *b, Node *x, Node *places) {
+  Node *p = build_unsqueeze(b, build_unsqueeze(b, places, 1), 3);
+  x = build_where(b, p, arg_node(build_unsqueeze(b, x, 2)), arg_float(-INFINITY));
+  return build_reduce(b, OP_aten_amax_default, x, 1u << 4, false);
+}
+
+/* Corners are rounded away from 0 where they are between two numbers. */
+static Node *corner_of(OnnxCall *c, Node *rois, uint32_t i) {
+  Build *b = &c->b;
+  Node *x = build_to(b, build_select(b, rois, 1, build_const(b, i)), DT_F32);
+  x = build_with(b, OP_aten_mul_Tensor, x, arg_float(onnx_float(c, "spatial_scale", 1)));
+  Node *size = build_with(b, OP_aten_add_Tensor, build_op1(b, OP_aten_abs_default, x),
+                          arg_float(0.5));
+  return build_mul(b, build_op1(b, OP_aten_sign_default, x),
+                   build_op1(b, OP_aten_floor_default, size));
+}
+
+/* A row of rois is the number of an image and two corners; parts without elements give 0. */
+void onnx_op_max_roi_pool(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *rois = onnx_in(c, 1);
+  int64_t parts[2];
+  if (!onnx_has_attr(c, "pooled_shape")) onnx_fail(c, E_ONNX_ATTR_MISSING, "pooled_shape");
+  onnx_ints_of(c, "pooled_shape", 2, 1, parts);
+  infer_rank(&b->in, &x->type, 4, 4);
+  infer_rank(&b->in, &rois->type, 2, 2);
+  if (parts[0] < 1 || parts[1] < 1 || parts[0] > INT32_MAX || parts[1] > INT32_MAX)
+    onnx_lack(c, "pooled_shape %lld", (long long)parts[0]);
+  DType t = x->type.dtype;
+  Node *image = build_to(b, build_select(b, rois, 1, build_const(b, 0)), DT_I64);
+  Node *high = places_of_parts(b, corner_of(c, rois, 2), corner_of(c, rois, 4), parts[0],
+                               x->type.shape[2]);
+  Node *wide = places_of_parts(b, corner_of(c, rois, 1), corner_of(c, rois, 3), parts[1],
+                               x->type.shape[3]);
+  Arg list = arg_list(b->in.g, 1);
+  list.items[0] = arg_node(image);
+  x = build_with(b, OP_aten_index_Tensor, x, list);
+  x = largest_of_parts(b, x, wide);
+  x = largest_of_parts(b, x, high); /* [boxes, C, height, width] */
+  Node *none = build_with(b, OP_aten_eq_Scalar, x, arg_float(-INFINITY));
+  onnx_set(c, 0, build_to(b, build_where(b, none, arg_float(0), arg_node(x)), t));
 }
 
 /* ---- DeformConv ---- */

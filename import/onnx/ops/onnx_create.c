@@ -44,7 +44,8 @@ static Arg number_attribute_arg(OnnxCall *c, uint32_t i) {
 }
 
 void onnx_op_range(OnnxCall *c) {
-  Arg args[] = {number_attribute_arg(c, 0), number_attribute_arg(c, 1), number_attribute_arg(c, 2)};
+  Arg step = onnx_has(c, 2) || !c->op->domain ? number_attribute_arg(c, 2) : build_int(&c->b, 1);
+  Arg args[] = {number_attribute_arg(c, 0), number_attribute_arg(c, 1), step};
   DType t = onnx_type(c, 0)->dtype;
   onnx_set(c, 0,
            build_with_named(&c->b, OP_aten_arange_start_step, 3, args, "dtype", arg_dtype(t)));

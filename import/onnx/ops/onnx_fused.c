@@ -164,8 +164,7 @@ void onnx_op_fused_conv(OnnxCall *c) {
 
 /* ---- weights of few bits ---- */
 
-/* Bytes of 8 / bits elements each, the first in the lowest bits, as so many times as many. */
-static Node *unpacked(Build *b, Node *x, int64_t bits) {
+Node *onnx_unpacked(Build *b, Node *x, int64_t bits) {
   uint32_t n = (uint32_t)(8 / bits), rank = rank_of(x);
   Node *part[4];
   if (n == 1) return x;
@@ -186,17 +185,8 @@ static int64_t bits_of(OnnxCall *c) {
   return bits;
 }
 
-/* Rows of blocks that are quantized alike. */
-typedef struct {
-  Node *rows;   /* [..., elements], u8 or i8, one an element */
-  Node *scale;  /* [..., blocks] */
-  Node *zero;   /* the same, of any dtype; NULL: `usual` */
-  int64_t size; /* of a block */
-  double usual;
-} Blocks;
-
-/* The elements as floats: the blocks become an axis of their own. */
-static Node *dequantized(OnnxCall *c, const Blocks *q) {
+/* The blocks become an axis of their own. */
+Node *onnx_dequantized(OnnxCall *c, const OnnxBlocks *q) {
   Build *b = &c->b;
   uint32_t rank = rank_of(q->rows);
   Dim whole[GRAPH_RANK_MAX + 1], blocks = q->scale->type.shape[rank - 1];
@@ -240,7 +230,7 @@ static Node *zero_points(OnnxCall *c, int64_t bits, Dim rows, Dim blocks) {
   Dim shape[] = {rows, packed ? bytes : blocks};
   zero = build_view(b, zero, 2, shape);
   if (!packed) return zero;
-  return build_slice(b, unpacked(b, zero, bits), 1, build_const(b, 0), blocks, 1);
+  return build_slice(b, onnx_unpacked(b, zero, bits), 1, build_const(b, 0), blocks, 1);
 }
 
 void onnx_op_matmul_nbits(OnnxCall *c) {
@@ -255,9 +245,9 @@ void onnx_op_matmul_nbits(OnnxCall *c) {
   Dim bytes[] = {n, build_const(b, (terms + size - 1) / size * (size * bits / 8))};
   Dim scales[] = {n, blocks};
   Node *packed = build_view(b, onnx_in(c, 1), 2, bytes);
-  Blocks q = {unpacked(b, packed, bits), build_view(b, onnx_in(c, 2), 2, scales),
+  OnnxBlocks q = {onnx_unpacked(b, packed, bits), build_view(b, onnx_in(c, 2), 2, scales),
               zero_points(c, bits, n, blocks), size, 1 << (bits - 1)};
-  Node *weight = build_slice(b, dequantized(c, &q), 1, build_const(b, 0), k, 1);
+  Node *weight = build_slice(b, onnx_dequantized(c, &q), 1, build_const(b, 0), k, 1);
   weight = build_to(b, weight, onnx_type(c, 0)->dtype);
   Node *bias = onnx_optional(c, 5);
   onnx_set(c, 0, build(b, OP_aten_linear_default,
@@ -288,12 +278,12 @@ void onnx_op_gather_block_quantized(OnnxCall *c) {
   if (onnx_axis_attr(c, "quantize_axis", 1, rank) != rank - 1)
     onnx_lack(c, "a quantize_axis that is not the last");
   Node *index = onnx_from_begin(c, onnx_in(c, 1), data->type.shape[0]);
-  Blocks q = {unpacked(b, rows_at(b, data, index), bits), rows_at(b, scale, index), NULL, size,
-              packed ? 1 << (bits - 1) : 0};
+  OnnxBlocks q = {onnx_unpacked(b, rows_at(b, data, index), bits), rows_at(b, scale, index), NULL,
+                  size, packed ? 1 << (bits - 1) : 0};
   if (zero) {
-    q.zero = unpacked(b, rows_at(b, zero, index), bits);
+    q.zero = onnx_unpacked(b, rows_at(b, zero, index), bits);
     uint32_t last = rank_of(q.zero) - 1;
     q.zero = build_slice(b, q.zero, last, build_const(b, 0), q.scale->type.shape[last], 1);
   }
-  onnx_set(c, 0, dequantized(c, &q));
+  onnx_set(c, 0, onnx_dequantized(c, &q));
 }

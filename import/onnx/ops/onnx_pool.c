@@ -31,6 +31,7 @@ enum { LESS_COUNTED = 19 };
  * result has no elements. */
 static uint32_t fit_windows(OnnxCall *c, const Node *x, OnnxWindow *w) {
   bool ceils = onnx_flag(c, "ceil_mode", false) || c->opset >= LESS_COUNTED;
+  bool no_images = dim_is(x->type.shape[0], 0); /* of which axes may be empty */
   uint32_t none = 0;
   for (uint32_t i = 0; i < w->n; i++) {
     int64_t span = (w->kernel[i] - 1) * w->dilation[i] + 1, least = span - w->before[i];
@@ -38,7 +39,8 @@ static uint32_t fit_windows(OnnxCall *c, const Node *x, OnnxWindow *w) {
     least -= w->after[i] + w->extra[i];
     if (infer_at_least(&c->b.in, size, build_const(&c->b, least))) continue;
     int64_t lacking = least - size->value;
-    if (size->value < 1 || lacking >= 2 * w->stride[i]) continue; /* inference reports it */
+    if (!no_images && (size->value < 1 || lacking >= 2 * w->stride[i]))
+      continue; /* inference reports it */
     if (lacking >= w->stride[i]) none |= 1u << (i + 2);
     if (ceils) w->extra[i] += lacking;
     else w->after[i] += lacking;
@@ -223,8 +225,10 @@ void onnx_op_lp_pool(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   OnnxWindow w = onnx_window(c, x, NULL);
   double p = pool_norm(c);
+  uint32_t none = fit_windows(c, x, &w);
   Node *sum = window_sum(c, &w, onnx_window_pad(c, &w, powers(c, x, p), arg_float(0), true));
-  onnx_set(c, 0, build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p)));
+  sum = build_with(&c->b, OP_aten_pow_Tensor_Scalar, sum, arg_float(1 / p));
+  onnx_set(c, 0, without(&c->b, sum, none));
 }
 
 /* ---- over all axes after the first two ---- */

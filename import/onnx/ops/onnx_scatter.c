@@ -174,12 +174,33 @@ static uint32_t flags_within(OnnxCall *c, const OnnxKnown *mask, Dim size) {
   return end;
 }
 
+/* Where flags hold that data decides, as far as the axis goes. */
+static Node *kept_at_run_time(OnnxCall *c, Dim size) {
+  Build *b = &c->b;
+  Node *mask = onnx_in(c, 1);
+  infer_rank(&b->in, &mask->type, 1, 1);
+  if (mask->type.dtype != DT_I1) onnx_fail(c, E_ONNX_FLAGS, c->in[1]->name);
+  mask = build_slice(b, mask, 0, build_const(b, 0), size, 1);
+  return build_select(b, build_op1(b, OP_aten_nonzero_default, mask), 1, build_const(b, 0));
+}
+
+static Node *kept_of_known(OnnxCall *c, const OnnxKnown *mask, Dim size) {
+  int64_t n = 0;
+  if (mask->dtype != DT_I1) onnx_fail(c, E_ONNX_FLAGS, c->in[1]->name);
+  uint32_t end = flags_within(c, mask, size);
+  for (uint32_t i = 0; i < end; i++) n += mask->at[i].dim->value != 0;
+  OnnxKnown *kept = onnx_known_new(c, DT_I64, 1, &n);
+  for (uint32_t i = 0, to = 0; i < end; i++)
+    if (mask->at[i].dim->value) kept->at[to++].dim = build_const(&c->b, i);
+  return onnx_constant(c, kept);
+}
+
 /* Without an axis, of the tensor as a vector. */
 void onnx_op_compress(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
-  const OnnxKnown *mask = onnx_need(c, 1);
-  if (mask->dtype != DT_I1) onnx_fail(c, E_ONNX_FLAGS, c->in[1]->name);
+  bool data = onnx_has(c, 1) && !onnx_known(c, 1) && !onnx_is_of_run(c, 1);
+  const OnnxKnown *mask = data ? NULL : onnx_need(c, 1);
   uint32_t axis = 0;
   if (onnx_has_attr(c, "axis")) {
     axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
@@ -187,13 +208,9 @@ void onnx_op_compress(OnnxCall *c) {
     Dim n = infer_product(&b->in, x->type.shape, rank_of(x));
     x = build_view(b, x, 1, &n);
   }
-  int64_t n = 0;
-  uint32_t end = flags_within(c, mask, x->type.shape[axis]);
-  for (uint32_t i = 0; i < end; i++) n += mask->at[i].dim->value != 0;
-  OnnxKnown *kept = onnx_known_new(c, DT_I64, 1, &n);
-  for (uint32_t i = 0, to = 0; i < end; i++)
-    if (mask->at[i].dim->value) kept->at[to++].dim = build_const(b, i);
-  Arg args[] = {arg_node(x), build_int(b, axis), arg_node(onnx_constant(c, kept))};
+  Dim size = x->type.shape[axis];
+  Node *kept = mask ? kept_of_known(c, mask, size) : kept_at_run_time(c, size);
+  Arg args[] = {arg_node(x), build_int(b, axis), arg_node(kept)};
   onnx_set(c, 0, build(b, OP_aten_index_select_default, 3, args));
 }
 

@@ -1,5 +1,5 @@
 /* Unique.  How many results it has depends on values: of known ones they are made when the model is
- * read, and rows along an axis must be known. */
+ * read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,51 +104,104 @@ static Node *first_rows(Build *b, Node *x, Dim n) {
   return build_slice(b, x, 0, build_const(b, 0), n, 1);
 }
 
-/* Elements in order, each once: the results are as of onnx_op_unique. */
-static void set_sorted(OnnxCall *c, Node *list, Node *first) {
-  Build *b = &c->b;
-  Node *found = build_item(b, list, 0);
-  onnx_set(c, 0, found);
-  onnx_set(c, 1, first_rows(b, first, found->type.shape[0]));
-  onnx_set(c, 2, build_item(b, list, 1));
-  onnx_set(c, 3, build_item(b, list, 2));
+/* Where each is met first, which one each element is, and how often each is there. */
+typedef struct {
+  Node *at, *of, *counts;
+} Found;
+
+/* In order. */
+static Found found_sorted(Build *b, Node *list, Node *first) {
+  Dim n = build_item(b, list, 0)->type.shape[0];
+  return (Found){first_rows(b, first, n), build_item(b, list, 1), build_item(b, list, 2)};
 }
 
-/* Numbers elements in the order in which they are met: a number counts those met before. */
-static void set_as_met(OnnxCall *c, Node *x, Node *of, Node *first) {
-  Build *b = &c->b;
-  Node *at = build_arange(b, x->type.shape[0]), *first_of = gathered(b, first, of);
+/* In the order in which they are met: a number counts those met before. */
+static Found found_as_met(Build *b, Node *of, Node *first) {
+  Node *at = build_arange(b, of->type.shape[0]), *first_of = gathered(b, first, of);
   Node *is_first = build_op2(b, OP_aten_eq_Tensor, first_of, at);
   Node *met =
       build_select(b, build_op1(b, OP_aten_nonzero_default, is_first), 1, build_const(b, 0));
   Node *number = gathered(b, build_mask_number(b, is_first), first_of);
   Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I64);
   Node *counts = by_number(b, number, one, "sum", build_const(b, 0));
-  onnx_set(c, 0, gathered(b, x, met));
-  onnx_set(c, 1, met);
-  onnx_set(c, 2, number);
-  onnx_set(c, 3, first_rows(b, counts, met->type.shape[0]));
+  return (Found){met, number, first_rows(b, counts, met->type.shape[0])};
+}
+
+/* For each of a matrix's rows how many others are before it, in the order of their first elements
+ * that differ: the same number for rows that are the same. */
+static Node *row_ranks(Build *b, Node *x) {
+  Dim n = x->type.shape[0], one[] = {n, build_const(b, 1)};
+  if (x->type.dtype == DT_I1) x = build_to(b, x, DT_I32);
+  Node *last = build_full(b, 2, one, build_int(b, 0), x->type.dtype); /* a row has an element */
+  x = build_cat(b, 2, (Node *[]){x, last}, 1);
+  Dim shape[] = {n, n, x->type.shape[1]}, zero = build_const(b, 0);
+  Node *pair[] = {build_expand(b, build_unsqueeze(b, x, 0), 3, shape),
+                  build_expand(b, build_unsqueeze(b, x, 1), 3, shape)};
+  Node *differs = build_to(b, build_op2(b, OP_aten_ne_Tensor, pair[0], pair[1]), DT_I32);
+  Node *at = build_with(b, OP_aten_argmax_default, differs, build_int(b, 2));
+  at = build_unsqueeze(b, at, 2);
+  for (int i = 0; i < 2; i++) {
+    Arg args[] = {arg_node(pair[i]), build_int(b, 2), arg_node(at)};
+    pair[i] = build_select(b, build(b, OP_aten_gather_default, 3, args), 2, zero);
+  }
+  Node *before = build_to(b, build_op2(b, OP_aten_lt_Tensor, pair[0], pair[1]), DT_I64);
+  return build_sum(b, before, 1u << 1, false);
+}
+
+/* The rows along an axis as those of a matrix. */
+static Node *rows_along(Build *b, Node *x, uint32_t axis) {
+  uint32_t axes[GRAPH_RANK_MAX] = {axis};
+  for (uint32_t i = 0, n = 1; i < rank_of(x); i++)
+    if (i != axis) axes[n++] = i;
+  x = build_permute(b, x, axes);
+  Dim shape[] = {x->type.shape[0], infer_product(&b->in, x->type.shape + 1, rank_of(x) - 1)};
+  return build_with(b, OP_aten_reshape_default, x, arg_dims(b->in.g, 2, shape));
+}
+
+/* Elements of x, or with an axis rows of it; *x becomes those that were found. */
+static Found found_at_run_time(OnnxCall *c, Node **x, bool along, bool sorted) {
+  Build *b = &c->b;
+  uint32_t axis = along ? onnx_axis_attr(c, "axis", 0, rank_of(*x)) : 0;
+  if (!along) *x = build_flat(b, *x);
+  Node *keys = along ? row_ranks(b, rows_along(b, *x, axis)) : *x;
+  Arg args[] = {arg_node(keys), arg_bool(true), arg_bool(true), arg_bool(true)};
+  Node *list = build(b, OP_aten__unique2_default, 4, args), *of = build_item(b, list, 1);
+  Dim n = keys->type.shape[0];
+  Node *first = by_number(b, of, build_arange(b, n), "amin", n);
+  Found f = sorted ? found_sorted(b, list, first) : found_as_met(b, of, first);
+  *x = build(b, OP_aten_index_select_default,
+             ARGS(arg_node(*x), build_int(b, axis), arg_node(f.at)));
+  if (sorted && !along) *x = build_item(b, list, 0);
+  return f;
 }
 
 static void unique_at_run_time(OnnxCall *c) {
-  Build *b = &c->b;
-  Node *x = build_flat(b, onnx_in(c, 0));
-  Arg args[] = {arg_node(x), arg_bool(true), arg_bool(true), arg_bool(true)};
-  Node *list = build(b, OP_aten__unique2_default, 4, args), *of = build_item(b, list, 1);
-  Dim n = x->type.shape[0];
-  Node *first = by_number(b, of, build_arange(b, n), "amin", n);
-  if (onnx_flag(c, "sorted", true)) set_sorted(c, list, first);
-  else set_as_met(c, x, of, first);
+  Node *x = onnx_in(c, 0);
+  bool along = onnx_has_attr(c, "axis");
+  Found f = found_at_run_time(c, &x, along, onnx_flag(c, "sorted", true));
+  onnx_set(c, 0, x);
+  onnx_set(c, 1, f.at);
+  onnx_set(c, 2, f.of);
+  onnx_set(c, 3, f.counts);
+}
+
+/* com.microsoft's, without where elements are met. */
+void onnx_op_unique_as_met(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  infer_rank(&c->b.in, &x->type, 1, 1);
+  Found f = found_at_run_time(c, &x, false, false);
+  onnx_set(c, 0, x);
+  onnx_set(c, 1, f.of);
+  onnx_set(c, 2, f.counts);
 }
 
 /* Results are the rows, where each is met first, which one each row is, and how often it is met. */
 void onnx_op_unique(OnnxCall *c) {
   const OnnxKnown *k = onnx_known(c, 0);
-  if (!k && !onnx_has_attr(c, "axis")) {
+  if (!k) {
     unique_at_run_time(c);
     return;
   }
-  k = onnx_need(c, 0);
   uint32_t axis;
   Rows r = known_rows(c, k, &axis);
   for (uint32_t i = 0; i < k->n && !dtype_is_float(k->dtype); i++)

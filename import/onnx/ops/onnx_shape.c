@@ -329,11 +329,14 @@ static Arg build_padding(OnnxCall *c, const Dim *before, const Dim *after, uint3
   return dims_arg(c, 2 * n, dims);
 }
 
+/* Pads are an input from opset 11 on, and in com.microsoft. */
+static bool pads_by_input(const OnnxCall *c) { return c->op->domain || c->opset >= 11; }
+
 static void pads_of(OnnxCall *c, uint32_t rank, Dim *before, Dim *after) {
   Dim zero = build_const(&c->b, 0);
   uint32_t n;
   for (uint32_t i = 0; i < rank; i++) before[i] = after[i] = zero;
-  if (c->opset < 11) {
+  if (!pads_by_input(c)) {
     const int64_t *pads = onnx_ints(c, "pads", &n);
     if (!pads) pads = onnx_ints(c, "paddings", &n);
     if (!pads || n != 2 * rank) onnx_fail(c, E_ONNX_ATTR_COUNT, "pads", n, 2 * rank);
@@ -357,7 +360,7 @@ static void pads_of(OnnxCall *c, uint32_t rank, Dim *before, Dim *after) {
 
 /* The constant that is put in: an attribute before opset 11, an input from then on. */
 static Arg padding_value(OnnxCall *c, DType t) {
-  if (c->opset < 11) return arg_float(onnx_float(c, "value", 0));
+  if (!pads_by_input(c)) return arg_float(onnx_float(c, "value", 0));
   if (!onnx_has(c, 2)) return dtype_is_float(t) ? arg_float(0) : build_int(&c->b, 0);
   const OnnxKnown *k = onnx_need(c, 2);
   if (k->n != 1) onnx_fail(c, E_ONNX_SINGLE, c->in[2]->name);
@@ -385,7 +388,7 @@ void onnx_op_pad(OnnxCall *c) {
       {"reflect", "reflect"}, {"edge", "replicate"}, {"wrap", "circular"}};
   pads_of(c, rank_of(x), before, after);
   Arg pad = build_padding(c, before, after, rank_of(x));
-  bool open = c->opset >= 11 && onnx_has(c, 2) && !onnx_known(c, 2);
+  bool open = pads_by_input(c) && onnx_has(c, 2) && !onnx_known(c, 2);
   if (!strcmp(mode, "constant") && open) {
     onnx_set(c, 0, pad_with_tensor(c, x, pad));
     return;

@@ -35,6 +35,22 @@ Node *onnx_rotate(OnnxCall *c, Node *x, const OnnxRotation *r);
 /* The rows of a table for these positions, [batch, length]: [batch, 1, length, ...]. */
 Node *onnx_angles(Build *b, Node *table, Node *positions);
 
+/* ---- weights of few bits (onnx_fused.c) ---- */
+
+/* Rows of blocks that are quantized alike. */
+typedef struct {
+  Node *rows;   /* [..., elements], u8 or i8, one an element */
+  Node *scale;  /* [..., blocks] */
+  Node *zero;   /* the same, of any dtype; NULL: `usual` */
+  int64_t size; /* of a block */
+  double usual;
+} OnnxBlocks;
+
+/* Bytes of 8 / bits elements each, the first in the lowest bits, as so many times as many. */
+Node *onnx_unpacked(Build *b, Node *x, int64_t bits);
+/* The elements as floats. */
+Node *onnx_dequantized(OnnxCall *c, const OnnxBlocks *q);
+
 /* ---- windows that slide over the axes after the first two (onnx_window.c) ---- */
 
 enum { ONNX_AXES_MAX = 3 }; /* that windows slide along */

@@ -75,7 +75,60 @@ def nbits(bits, zeros=None, size=16):
 
 
 # (operator, opset, inputs, attributes, number of results)
+def experts(activation, fused=0, biased=True, rows=normal(60, 5, 8), **more):
+    """Four experts of 8 columns, 6 between the layers."""
+    width = 6 * (1 + (fused > 0))
+    bias = [normal(61, 4, width), normal(62, 4, 8)] if biased else [None, None]
+    return (MS + "MoE", 17, [rows, normal(63, 5, 4), normal(64, 4, width, 8), bias[0],
+                             normal(65, 4, 8, 6), bias[1]],
+            dict(activation_type=activation, swiglu_fusion=fused, **more), 1)
+
+
+def packed_experts(bits, block, zeros, fused=1):
+    def scales(seed, rows):
+        shape = (4, rows, 2) if block else (4, rows)
+        return (np.abs(normal(seed, *shape)) / (4 << bits)).astype(F)
+
+    def points(seed, rows):
+        return bytes_of(seed, 4, rows, bits // 4) if block else bytes_of(seed, 4, rows * bits // 8)
+
+    columns = 32 * bits // 8
+    inputs = [normal(70, 5, 32), normal(63, 5, 4), bytes_of(71, 4, 64, columns), scales(72, 64),
+              normal(73, 4, 64), bytes_of(74, 4, 32, columns), scales(75, 32), None]
+    more = dict(block_size=block) if block else {}
+    return (MS + "QMoE", 17, inputs + ([None] * 3 + [points(76, 64), points(77, 32)]) * zeros,
+            dict(k=2, normalize_routing_weights=1, activation_type="swiglu", swiglu_fusion=fused,
+                 activation_alpha=1.702, activation_beta=1.0, swiglu_limit=7.0,
+                 expert_weight_bits=bits, **more), 1)
+
+
+BRANCHES = normal(50, 2, 3, 12)
 CALLS = [
+    *[experts(how, k=k, normalize_routing_weights=norm, biased=norm == 0)
+      for how in ("relu", "gelu", "silu", "identity") for k, norm in ((1, 0), (3, 1))],
+    experts("swiglu", 1, k=2, activation_alpha=1.702, activation_beta=1.0, swiglu_limit=0.7),
+    experts("swiglu", 1, k=2, rows=normal(60, 1, 5, 8), normalize_routing_weights=1),
+    *[packed_experts(bits, block, zeros) for bits in (4, 8) for block in (0, 16)
+      for zeros in (0, 1)],
+    *[(MS + "CDist", 17, [normal(51, 4, 3), normal(52, 5, 3)], dict(metric=metric), 1)
+      for metric in ("euclidean", "sqeuclidean")],
+    *[(MS + "ExpandDims", 17, [ROW, np.array(axis, np.int32)], {}, 1) for axis in (0, -1)],
+    (MS + "Inverse", 17, [normal(53, 2, 4, 4) + 4 * np.eye(4, dtype=F)], {}, 1),
+    (MS + "ScaledSiLU", 17, [X], dict(alpha=1.7), 1),
+    (MS + "ScaledSiLU", 17, [X, number(0.3)], {}, 1),
+    (MS + "GatedAdd", 17, [X, SKIP, normal(54, 2, 3, 1)], {}, 1),
+    (MS + "GatedRMSNorm", 17, [X, ROW[:4], SKIP], {}, 1),
+    (MS + "GatedRMSNorm", 17, [X, ROW, SKIP], dict(activation="sigmoid", epsilon=1e-3), 1),
+    *[(MS + "BranchwiseRMSNorm", 17, [BRANCHES, scale], dict(num_branches=3), 1)
+      for scale in (normal(55, 12), normal(55, 3, 4), normal(55, 4), None)],
+    *[(MS + "BranchwiseRMSNorm", 17, [BRANCHES, scale], {}, 1) for scale in (normal(56, 12), None)],
+    (MS + "MatMulInteger16", 17, [bytes_of(57, 3, 4, low=-300, high=300, dtype=np.int16),
+                                  bytes_of(58, 4, 5, low=-300, high=300, dtype=np.int16)], {}, 1),
+    (MS + "Pad", 17, [X[0], np.array([0, 1, 1, 2]), np.array([5], F)], {}, 1),
+    (MS + "Range", 17, [np.array(1), np.array(9)], {}, 1),
+    (MS + "Range", 17, [np.array(1), np.array(9), np.array(3)], {}, 1),
+    (MS + "Unique", 17, [bytes_of(59, 20, high=5).astype(F)], {}, 3),
+    (MS + "GatherND", 17, [normal(80, 3, 4, 5), np.array([[0, 1], [2, 3]])], {}, 1),
     (MS + "SkipLayerNormalization", 17, [X, SKIP, ROW, ROW2, ROW3], dict(epsilon=1e-5), 1),
     (MS + "SkipLayerNormalization", 17, [X, SKIP[0], ROW], {}, 1),
     (MS + "SkipSimplifiedLayerNormalization", 17, [X, SKIP, ROW, ROW3], dict(epsilon=1e-6), 1),

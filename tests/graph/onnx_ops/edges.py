@@ -1,5 +1,5 @@
-"""Operators on axes that are empty, or shorter than what is read of them; the values are ONNX
-Runtime's."""
+"""Operators on axes that are empty, or shorter than what is read of them, rows of which some are
+the same, and parts of boxes in images; the values are ONNX Runtime's."""
 import numpy as np
 
 F = np.float32
@@ -15,7 +15,20 @@ def pools(op, **more):
             for k, s in [(4, 2), (4, 3), (5, 3), (6, 3), (5, 2)]]
 
 
+BITS = np.random.default_rng(5).integers(0, 2, (4, 5, 2)).astype(F)
+BOXES = np.array([[0, 0, 0, 6, 8], [1, 2, 3, 5, 5], [0, -2, 1, 20, 3], [1, 4, 4, 3, 3],
+                  [0, 1.5, 2.5, 6.5, 7.4]], F)
+IMAGES = np.random.default_rng(6).normal(size=(2, 2, 9, 8)).astype(F)
+
 CALLS = [
+    *[("Unique", 18, [x], dict(axis=axis, sorted=order), 4)
+      for x in (BITS, BITS.astype(np.int64), BITS.astype(bool).astype(np.int8))
+      for axis in (0, 1, -1) for order in (0, 1) if x.dtype != np.int8 or not order],
+    ("Unique", 18, [EMPTY], dict(axis=0), 4),
+    *[("MaxRoiPool", 18, [IMAGES, BOXES], dict(pooled_shape=shape, spatial_scale=scale), 1)
+      for shape in ([2, 2], [3, 1], [7, 5]) for scale in (1.0, 0.5)],
+    *[("LpPool", 18, [x], dict(kernel_shape=[3, 3], strides=[2, 1], pads=[pad] * 4), 1)
+      for x in (np.zeros((0, 3, 0, 5), F), np.ones((2, 3, 1, 5), F)) for pad in (0, 1)],
     *pools("MaxPool"), *pools("MaxPool", ceil_mode=1), *pools("AveragePool"),
     *pools("AveragePool", count_include_pad=1), *pools("AveragePool", pads=[1, 0]),
     ("AveragePool", 18, [LINE], dict(kernel_shape=[5], strides=[2], pads=[1, 0],
