@@ -189,6 +189,19 @@ OnnxValue *onnx_tensor(OnnxCall *c, const char *name) {
   return v;
 }
 
+const void *onnx_elements_attr(OnnxCall *c, const char *name, DType t, uint32_t *n) {
+  *n = 0;
+  if (!onnx_has_attr(c, name)) return NULL;
+  const OnnxValue *v = onnx_tensor(c, name);
+  size_t size = 0;
+  if (!v->tensor || v->type.dtype != t)
+    onnx_lack(c, "%s of %s", name, dtype_name(v->type.dtype));
+  const void *data = onnx_tensor_data(c->r, v, &size);
+  if (!data) longjmp(c->b.in.failed, 1);
+  *n = (uint32_t)(size / dtype_bytes(t));
+  return data;
+}
+
 const OnnxKnown *onnx_tensor_known_attr(OnnxCall *c, const char *name) {
   return onnx_value_known(c->r, onnx_tensor(c, name), false);
 }

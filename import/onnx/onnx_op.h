@@ -141,6 +141,8 @@ const char *const *onnx_strings(OnnxCall *c, const char *name, uint32_t *n);
 /* An attribute that is a tensor, or one of the lists value_ints, value_floats, ... of Constant.  It
  * is an error if there is none. */
 OnnxValue *onnx_tensor(OnnxCall *c, const char *name);
+/* The elements of an attribute that is a tensor of that dtype; NULL: there is none. */
+const void *onnx_elements_attr(OnnxCall *c, const char *name, DType t, uint32_t *n);
 /* Its elements, NULL if they are not known. */
 const OnnxKnown *onnx_tensor_known_attr(OnnxCall *c, const char *name);
 const struct Onnx__Graph *onnx_graph(OnnxCall *c, const char *name);

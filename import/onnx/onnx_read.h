@@ -116,6 +116,8 @@ Node *onnx_value_node(Onnx *r, OnnxValue *v);
 void onnx_value_set_known(Onnx *r, OnnxValue *v, const OnnxKnown *k);
 /* The tensor that the caller gave for a user's input, by its position or its name; NULL: none. */
 const nereid_tensor *onnx_given_tensor(const Onnx *r, const OnnxValue *v);
+/* A copy of an initializer's elements; NULL after an error. */
+const void *onnx_tensor_data(Onnx *r, const OnnxValue *v, size_t *size);
 /* Elements that are known; with `demand` also those that inputs decide. */
 const OnnxKnown *onnx_value_known(Onnx *r, OnnxValue *v, bool demand);
 /* The user's input that the value depends on, for messages; NULL if there is none. */

@@ -404,6 +404,13 @@ static Node *bind_value(Onnx *r, const OnnxValue *v, Node *n, WeightBytes bytes)
   return added ? n : NULL;
 }
 
+const void *onnx_tensor_data(Onnx *r, const OnnxValue *v, size_t *size) {
+  WeightBytes bytes;
+  if (!onnx_tensor_bytes(r, v->tensor, v->name, &v->type, &bytes)) return NULL;
+  *size = bytes.size;
+  return bytes.size ? memcpy(arena_alloc(r->arena, bytes.size), bytes.data, bytes.size) : "";
+}
+
 /* A body's tensor is one for all its turns. */
 static Node *tensor_node(Onnx *r, const OnnxValue *v) {
   WeightBytes bytes;

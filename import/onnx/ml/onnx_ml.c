@@ -34,8 +34,11 @@ static Node *linear(OnnxCall *c, uint32_t columns) {
 }
 
 Node *onnx_transformed(OnnxCall *c, Node *s) {
+  return onnx_transformed_by(c, s, onnx_string(c, "post_transform", "NONE"));
+}
+
+Node *onnx_transformed_by(OnnxCall *c, Node *s, const char *how) {
   Build *b = &c->b;
-  Name how = onnx_string(c, "post_transform", "NONE");
   bool known = !strcmp(how, "LOGISTIC") || !strncmp(how, "SOFTMAX", 7);
   if (known && dim_is(s->type.shape[1], 1)) return s;
   if (!strcmp(how, "LOGISTIC")) return build_op1(b, OP_aten_sigmoid_default, s);

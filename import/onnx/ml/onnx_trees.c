@@ -28,6 +28,8 @@ typedef struct {
   int64_t *root;            /* of each tree */
   Mode *mode;
   bool has_mode[LEAF];
+  const int64_t *feature, *missing; /* of each node; missing NULL: none takes NaN as true */
+  const float *value;
 } Trees;
 
 /* ---- reading ---- */
@@ -150,6 +152,14 @@ static Trees read_trees(OnnxCall *c) {
   }
   find_roots(&t);
   onnx_ignore(c, "nodes_hitrates");
+  uint32_t n;
+  t.feature = node_ints(&t, "nodes_featureids");
+  t.value = onnx_floats(c, "nodes_values", &n);
+  if (!t.value || n != t.n) onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_values", n, t.n);
+  t.missing = onnx_ints(c, "nodes_missing_value_tracks_true", &n);
+  if (t.missing && n != t.n && n)
+    onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_missing_value_tracks_true", n, t.n);
+  if (!n) t.missing = NULL;
   return t;
 }
 
@@ -176,26 +186,20 @@ typedef struct {
 static Tables make_tables(const Trees *t, Node *x) {
   OnnxCall *c = t->c;
   Arena *a = c->b.in.g->arena;
-  uint32_t n, kinds = 0;
-  const int64_t *feature = node_ints((Trees *)(uintptr_t)t, "nodes_featureids");
-  const float *value = onnx_floats(c, "nodes_values", &n);
-  if (!value || n != t->n) onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_values", n, t->n);
+  uint32_t n = t->n, kinds = 0;
   int64_t *used = ARENA_ARRAY(a, int64_t, n), *mode = ARENA_ARRAY(a, int64_t, n);
   for (uint32_t i = 0; i < n; i++) {
-    used[i] = t->mode[i] == LEAF ? 0 : feature[i];
+    used[i] = t->mode[i] == LEAF ? 0 : t->feature[i];
     mode[i] = t->mode[i];
   }
   for (int m = 0; m < LEAF; m++) kinds += t->has_mode[m];
-  Tables k = {x, int_table(t, n, used), onnx_table(c, DT_F32, 1, (int64_t[]){n}, value),
+  Tables k = {x, int_table(t, n, used), onnx_table(c, DT_F32, 1, (int64_t[]){n}, t->value),
               int_table(t, n, t->yes), int_table(t, n, t->no), NULL, NULL};
   if (x->type.dtype == DT_F64) k.value = build_to(&c->b, k.value, DT_F64);
   if (kinds > 1) k.mode = int_table(t, n, mode);
-  const int64_t *missing = onnx_ints(c, "nodes_missing_value_tracks_true", &n);
   bool any = false;
-  for (uint32_t i = 0; missing && i < n; i++) any |= missing[i] != 0;
-  if (any && n != t->n)
-    onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_missing_value_tracks_true", n, t->n);
-  if (any) k.missing = int_table(t, n, missing);
+  for (uint32_t i = 0; t->missing && i < n; i++) any |= t->missing[i] != 0;
+  if (any) k.missing = int_table(t, n, t->missing);
   return k;
 }
 
@@ -332,26 +336,202 @@ static Node *extreme(const Trees *t, const Votes *v, Node *at, bool least) {
 
 /* ONNX Runtime adds the base value to a single target always and does not transform it; several
  * targets are 0 where a row has no vote. */
-void onnx_op_tree_regressor(OnnxCall *c) {
-  static const char *const names[] = {"target_treeids", "target_nodeids", "target_ids",
-                                      "target_weights"};
+static Node *targets(const Trees *t, const Votes *v, const char *how) {
+  OnnxCall *c = t->c;
   Build *b = &c->b;
-  int64_t columns = onnx_int(c, "n_targets", 1);
-  Name how = onnx_string(c, "aggregate_function", "SUM");
-  if (columns < 1 || columns > ONNX_KNOWN_MAX) onnx_lack(c, "n_targets %lld", (long long)columns);
-  Trees t = read_trees(c);
-  Votes v = read_votes(c, names, (uint32_t)columns);
-  Node *at = leaves(&t, onnx_in(c, 0)), *y;
+  Node *at = leaves(t, onnx_in(c, 0)), *y;
   bool least = !strcmp(how, "MIN"), most = !strcmp(how, "MAX"), mean = !strcmp(how, "AVERAGE");
   if (!least && !most && !mean && strcmp(how, "SUM") != 0)
     onnx_fail(c, E_ONNX_ATTR_VALUE, "aggregate_function", how);
-  y = least || most ? extreme(&t, &v, at, least) : summed(&t, &v, at);
-  if (mean) y = build_with(b, OP_aten_div_Tensor, y, arg_float(t.ntrees));
-  Node *base = base_values(c, (uint32_t)columns);
+  y = least || most ? extreme(t, v, at, least) : summed(t, v, at);
+  if (mean) y = build_with(b, OP_aten_div_Tensor, y, arg_float(t->ntrees));
+  Node *base = base_values(c, v->columns);
   if (base) y = build_add(b, y, base);
-  Node *has = columns > 1 && (base || least || most) ? has_scores(&t, &v, at, false) : NULL;
-  if (has) y = build_where(b, has, arg_node(y), arg_float(0));
-  onnx_set(c, 0, onnx_transformed(c, y));
+  Node *has = v->columns > 1 && (base || least || most) ? has_scores(t, v, at, false) : NULL;
+  return has ? build_where(b, has, arg_node(y), arg_float(0)) : y;
+}
+
+static uint32_t count_of_targets(OnnxCall *c) {
+  int64_t n = onnx_int(c, "n_targets", 1);
+  if (n < 1 || n > ONNX_KNOWN_MAX) onnx_lack(c, "n_targets %lld", (long long)n);
+  return (uint32_t)n;
+}
+
+void onnx_op_tree_regressor(OnnxCall *c) {
+  static const char *const names[] = {"target_treeids", "target_nodeids", "target_ids",
+                                      "target_weights"};
+  Name how = onnx_string(c, "aggregate_function", "SUM");
+  Trees t = read_trees(c);
+  Votes v = read_votes(c, names, count_of_targets(c));
+  onnx_set(c, 0, onnx_transformed(c, targets(&t, &v, how)));
+}
+
+/* ---- TreeEnsemble, of version 5 ----
+ *
+ * Nodes and leaves are numbered apart.  A leaf is a node of each that leads to it; a set of values
+ * is a chain of nodes that ask for one each. */
+
+enum { MEMBER = 6 };
+
+typedef struct {
+  Trees t;
+  Votes v;
+  const int64_t *feature, *yes, *no, *yes_leaf, *no_leaf, *target, *missing;
+  const float *split, *weight, *member;
+  const uint8_t *mode;
+  uint32_t nodes, leaves, members, room;
+  uint32_t *first; /* of each node, its number among t's */
+  int64_t *to_feature, *to_missing, *to_column;
+  float *to_value, *to_weight;
+} Ensemble;
+
+static void read_ensemble(OnnxCall *c, Ensemble *e) {
+  uint32_t n[7], k = 0;
+  e->feature = onnx_ints(c, "nodes_featureids", &e->nodes);
+  e->yes = onnx_ints(c, "nodes_truenodeids", &n[k++]);
+  e->no = onnx_ints(c, "nodes_falsenodeids", &n[k++]);
+  e->yes_leaf = onnx_ints(c, "nodes_trueleafs", &n[k++]);
+  e->no_leaf = onnx_ints(c, "nodes_falseleafs", &n[k++]);
+  e->mode = onnx_elements_attr(c, "nodes_modes", DT_U8, &n[k++]);
+  e->split = onnx_elements_attr(c, "nodes_splits", DT_F32, &n[k++]);
+  for (uint32_t i = 0; i < k; i++)
+    if (n[i] != e->nodes) onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_splits", n[i], e->nodes);
+  e->target = onnx_ints(c, "leaf_targetids", &e->leaves);
+  e->weight = onnx_elements_attr(c, "leaf_weights", DT_F32, &n[0]);
+  if (n[0] != e->leaves) onnx_fail(c, E_ONNX_ATTR_COUNT, "leaf_weights", n[0], e->leaves);
+  e->member = onnx_elements_attr(c, "membership_values", DT_F32, &e->members);
+  e->missing = onnx_ints(c, "nodes_missing_value_tracks_true", &n[0]);
+  if (e->missing && n[0] && n[0] != e->nodes)
+    onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_missing_value_tracks_true", n[0], e->nodes);
+  if (!n[0]) e->missing = NULL;
+  onnx_ignore(c, "nodes_hitrates");
+  if (!e->nodes || !e->leaves || e->nodes > NODES_MAX) onnx_lack(c, "%u nodes of trees", e->nodes);
+}
+
+/* Room for as many nodes as there can be: those of sets, and two leaves of each. */
+static void make_room(OnnxCall *c, Ensemble *e) {
+  Arena *a = c->b.in.g->arena;
+  Trees *t = &e->t;
+  size_t n = 3 * ((size_t)e->nodes + e->members);
+  int64_t *ids = ARENA_ARRAY(a, int64_t, n);
+  t->c = c;
+  t->tree = t->id = ids;
+  t->yes = ARENA_ARRAY(a, int64_t, n);
+  t->no = ARENA_ARRAY(a, int64_t, n);
+  t->mode = ARENA_ARRAY(a, Mode, n);
+  t->order = ARENA_ARRAY(a, uint32_t, n);
+  e->first = ARENA_ARRAY(a, uint32_t, e->nodes);
+  t->feature = e->to_feature = ARENA_ARRAY(a, int64_t, n);
+  t->missing = e->to_missing = ARENA_ARRAY(a, int64_t, n);
+  t->value = e->to_value = ARENA_ARRAY(a, float, n);
+  e->v = (Votes){.column = e->to_column = ARENA_ARRAY(a, int64_t, n),
+                 .weight = e->to_weight = ARENA_ARRAY(a, float, n), .columns = count_of_targets(c)};
+  for (size_t i = 0; i < n; i++) ids[i] = (int64_t)i, t->order[i] = (uint32_t)i;
+}
+
+static uint32_t new_node(Ensemble *e, Mode mode) {
+  uint32_t i = e->t.n++;
+  e->t.mode[i] = mode;
+  e->t.yes[i] = e->t.no[i] = i;
+  if (mode < LEAF) e->t.has_mode[mode] = true;
+  return i;
+}
+
+/* The nodes of all sets, one after the other, each with what it is compared with. */
+static void number_nodes(OnnxCall *c, Ensemble *e) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < e->nodes; i++) {
+    e->first[i] = e->t.n;
+    if (e->mode[i] > MEMBER) onnx_fail(c, E_ONNX_ATTR_VALUE, "nodes_modes", "too large a number");
+    if (e->mode[i] < MEMBER) {
+      e->to_value[new_node(e, (Mode)e->mode[i])] = e->split[i];
+    } else { /* sets end with NaN */
+      do {
+        if (at >= e->members) onnx_fail(c, E_ONNX_ATTR_COUNT, "membership_values", at, at + 1);
+        e->to_value[new_node(e, BRANCH_EQ)] = e->member[at];
+      } while (!isnan(e->member[at++]));
+    }
+    for (uint32_t k = e->first[i]; k < e->t.n; k++) {
+      e->to_feature[k] = e->feature[i];
+      e->to_missing[k] = e->missing ? e->missing[i] : 0;
+    }
+  }
+}
+
+/* The node that is next, or a new leaf. */
+static int64_t next_node(OnnxCall *c, Ensemble *e, int64_t to, bool leaf) {
+  if (to < 0 || to >= (leaf ? e->leaves : e->nodes))
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "nodes_truenodeids", "a number that is not there");
+  if (!leaf) return e->first[to];
+  uint32_t i = new_node(e, LEAF);
+  e->to_column[i] = e->target[to];
+  e->to_weight[i] = e->weight[to];
+  if (e->target[to] < 0 || e->target[to] >= e->v.columns)
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "leaf_targetids", "a number that is not there");
+  return i;
+}
+
+/* All nodes of a set lead to one place where one is found: only one of one value can. */
+static void join_nodes(OnnxCall *c, Ensemble *e) {
+  uint32_t end = e->t.n;
+  for (uint32_t i = 0; i < e->nodes; i++) {
+    uint32_t from = e->first[i], to = i + 1 < e->nodes ? e->first[i + 1] : end;
+    bool set = e->mode[i] == MEMBER;
+    if (set && !e->yes_leaf[i]) onnx_lack(c, "a set that leads to no leaf");
+    for (uint32_t k = from; k < to; k++) {
+      e->t.yes[k] = next_node(c, e, e->yes[i], e->yes_leaf[i] != 0);
+      e->t.no[k] = k + 1 < to ? k + 1 : next_node(c, e, e->no[i], e->no_leaf[i] != 0);
+    }
+  }
+}
+
+/* Nodes are named by their root and their number from here on; leaves are the votes. */
+static void name_nodes(OnnxCall *c, Ensemble *e) {
+  Arena *a = c->b.in.g->arena;
+  Trees *t = &e->t;
+  int64_t *tree = ARENA_ARRAY(a, int64_t, t->n), *open = ARENA_ARRAY(a, int64_t, t->n);
+  int64_t *leaf = ARENA_ARRAY(a, int64_t, t->n), *of = ARENA_ARRAY(a, int64_t, t->n);
+  for (uint32_t k = 0; k < t->ntrees; k++) {
+    uint32_t n = 0;
+    open[n++] = t->root[k];
+    while (n) {
+      int64_t i = open[--n];
+      tree[i] = k;
+      if (t->mode[i] == LEAF) continue;
+      open[n++] = t->yes[i];
+      open[n++] = t->no[i];
+    }
+  }
+  t->tree = tree;
+  sort_nodes(t);
+  for (uint32_t i = 0; i < t->n; i++) {
+    if (t->mode[i] != LEAF) continue;
+    leaf[e->v.n] = i;
+    of[e->v.n] = tree[i];
+    e->to_column[e->v.n] = e->to_column[i];
+    e->to_weight[e->v.n++] = e->to_weight[i];
+  }
+  e->v.tree = of;
+  e->v.node = leaf;
+}
+
+void onnx_op_tree_ensemble(OnnxCall *c) {
+  static const char *const hows[] = {"AVERAGE", "SUM", "MIN", "MAX"};
+  static const char *const transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  Ensemble e = {0};
+  uint32_t roots;
+  int64_t how = onnx_int(c, "aggregate_function", 1), after = onnx_int(c, "post_transform", 0);
+  read_ensemble(c, &e);
+  make_room(c, &e);
+  number_nodes(c, &e);
+  join_nodes(c, &e);
+  onnx_ints(c, "tree_roots", &roots);
+  find_roots(&e.t);
+  if (roots != e.t.ntrees) onnx_lack(c, "nodes that are in no tree");
+  if (how < 0 || how > 3) onnx_fail(c, E_ONNX_ATTR_VALUE, "aggregate_function", "too large");
+  if (after < 0 || after > 4) onnx_fail(c, E_ONNX_ATTR_VALUE, "post_transform", "too large");
+  name_nodes(c, &e);
+  onnx_set(c, 0, onnx_transformed_by(c, targets(&e.t, &e.v, hows[how]), transforms[after]));
 }
 
 /* ---- classes ---- */

@@ -90,6 +90,7 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z);
 /* Scores, [rows, columns], as attribute post_transform says; a single column stays as it is, as in
  * ONNX Runtime. */
 Node *onnx_transformed(OnnxCall *c, Node *s);
+Node *onnx_transformed_by(OnnxCall *c, Node *s, const char *how);
 
 /* ---- quantized tensors (onnx_quantize.c) ---- */
 

@@ -78,6 +78,20 @@ def vectors(kernel, of, probabilities=False, seed=7, **more):
 SVC, SVR = ML + "SVMClassifier", ML + "SVMRegressor"
 SUPPORT = dict(n_supports=5, support_vectors=normal(20, 20).tolist(),
                coefficients=normal(21, 5).tolist(), rho=[0.2])
+def elements(dtype, *values):
+    return text.tensor("", dtype, [len(values)], np.array(values, dtype).tobytes())
+
+
+# Two trees: all six comparisons and a set, which lead to nodes or leaves.
+ENSEMBLE = dict(
+    tree_roots=[0, 5], nodes_featureids=[0, 1, 2, 3, 0, 1, 2],
+    nodes_splits=elements("f4", 0.1, -0.3, 0.2, 0, 1, 0, 0.5),
+    nodes_modes=elements("u1", 0, 1, 2, 3, 4, 6, 5), nodes_truenodeids=[1, 0, 3, 2, 4, 6, 8],
+    nodes_falsenodeids=[2, 1, 4, 3, 5, 6, 9], nodes_trueleafs=[0, 1, 0, 1, 1, 1, 1],
+    nodes_falseleafs=[0, 1, 0, 1, 1, 0, 1], membership_values=elements("f4", 1, -1, np.nan),
+    leaf_targetids=[0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
+    leaf_weights=elements("f4", *normal(45, 10).tolist()))
+WHOLE = np.round(1.5 * normal(46, 9, 4))
 BASES = [{}, dict(base_values=[0.5, -1.0, 0.25])]
 
 CALLS = [
@@ -106,6 +120,10 @@ CALLS = [
       for column in (0, 1) for weights in (None, POSITIVE) for how in ("NONE", "LOGISTIC")],
     (CLASSIFIER, 17, [X], binary(0, post_transform="LOGISTIC", base_values=[0.3]), 2),
     (CLASSIFIER, 17, [X], binary(0, POSITIVE, base_values=[-0.2]), 2),
+    *[("ai.onnx.ml:5 TreeEnsemble", 20, [WHOLE],
+       ENSEMBLE | dict(n_targets=2, aggregate_function=how), 1) for how in range(4)],
+    ("ai.onnx.ml:5 TreeEnsemble", 20, [np.where(WHOLE == 1, np.nan, WHOLE).astype(F)],
+     ENSEMBLE | dict(n_targets=2, nodes_missing_value_tracks_true=[1, 0, 0, 1, 0, 1, 0]), 1),
     *[(SVC, 17, [X], vectors(kernel, of, probabilities), 2) for kernel in KERNELS
       for of in ([3, 2], [2, 4, 1]) for probabilities in (False, True)],
     *[(SVC, 17, [X], vectors("RBF", of, seed=40, post_transform=how), 2)
