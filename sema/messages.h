@@ -240,12 +240,12 @@
   "dot of %s and %s: needs [M, K] and [K, N], both with one more axis at most"
 #define E_SEMA_DOT_TYPES \
   "dot of %s and %s: both must be of one type, i8, f16, bf16, f32, f64 or f8, and with " \
-  "input_precision bytes i32: cast one with .to()"
+  "input_precision bytes or pairs i32: cast one with .to()"
 #define E_SEMA_DOT_BF16 "dot can't give bf16: take f32 and cast with .to(tl.bfloat16)"
 #define E_SEMA_DOT_OUT "dot of %s gives f32, or f16 with out_dtype, not %s"
 #define E_SEMA_DOT_ACC "the accumulator is %s, expected %s"
 #define E_SEMA_DOT_PRECISION \
-  "input_precision '%s' is unknown: ieee, tf32, tf32_rounded, tf32x3, bf16x3, bf16x6, bytes"
+  "input_precision '%s' is unknown: ieee, tf32, tf32_rounded, tf32x3, bf16x3, bf16x6, bytes, pairs"
 #define E_SEMA_SAME_SHAPE "%s: the tiles must have one shape, not %s and %s"
 #define E_SEMA_REDUCE_SCALAR "%s needs a tile, not the scalar %s"
 #define E_SEMA_COMBINE_COUNT "the combining function returns %u values, expected %u"

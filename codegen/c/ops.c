@@ -125,6 +125,7 @@ static const Row rows[] = {
     {TILE_MULHI, "SU", "mulhi_$t($a, $b)", "vmulhi_$t($a, $b)", false},
     {TILE_MULHI, "B", "$a & !$a", "$a & ~$a", false},
     {TILE_FMA, "FD", "fma_$t($a, $b, $c)", "vfma_$t($a, $b, $c)", true},
+    {TILE_DOT2, "S", "dot2_$t($a, $b, $c)", "vdot2_$t($a, $b, $c)", false},
     {TILE_DOT4, "S", "dot4_$t($a, $b, $c)", "vdot4_$t($a, $b, $c)", false},
     {TILE_NEG, "SUFD", "-$a", NULL, false},
     {TILE_NEG, "B", "$a", NULL, false},

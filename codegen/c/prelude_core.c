@@ -300,6 +300,30 @@ const Helper c_helpers_core[] = {
      "  return c;\n"
      "#endif\n"
      "}\n"},
+    {"dot2_$t", "i32",
+     "/* c, the bits of a float, plus the products of two bf16 */\n"
+     "INLINE int32_t dot2_$t(int32_t a, int32_t b, int32_t c) {\n"
+     "  return vdot2_$t(vsplat_i32(a), vsplat_i32(b), vsplat_i32(c))[0];\n"
+     "}\n"},
+    {"vdot2_$t", "i32",
+     "/* Else GCC 12 keeps loops' sums, whose type changes for each product, in memory. */\n"
+     "#if defined(__GNUC__) && !defined(__clang__)\n"
+     "#pragma GCC optimize(\"no-tree-coalesce-vars\")\n"
+     "#endif\n"
+     "INLINE vi32 vdot2_$t(vi32 a, vi32 b, vi32 c) {\n"
+     "#if LANES == 16 && defined(__AVX512BF16__) && !defined(__clang__)\n"
+     "#if __GNUC__ >= 13\n"
+     "  typedef __bf16 pairs __attribute__((vector_size(64)));\n"
+     "#else\n"
+     "  typedef short pairs __attribute__((vector_size(64)));\n"
+     "#endif\n"
+     "  return (vi32)__builtin_ia32_dpbf16ps_v16sf((vf32)c, (pairs)a, (pairs)b);\n"
+     "#else\n"
+     "  const vi32 high = vsplat_i32((int32_t)0xffff0000);\n"
+     "  const vf32 low = vfma_f32((vf32)(a << 16), (vf32)(b << 16), (vf32)c);\n"
+     "  return (vi32)vfma_f32((vf32)(a & high), (vf32)(b & high), low);\n"
+     "#endif\n"
+     "}\n"},
     EXTREME_SHORT("min", "<"),
     EXTREME_SHORT("max", ">"),
     EXTREME("min", "<"),

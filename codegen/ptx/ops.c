@@ -79,6 +79,9 @@ static const OpRow rows[TILE_OP_COUNT] = {
                     .small_s = "mul.lo.s32 $0r, $a, $b; shr.s32 $d, $0r, $c",
                     .small_u = "mul.lo.u32 $0r, $a, $b; shr.u32 $d, $0r, $c", .small_width = true},
     [TILE_FMA] = {.f32 = "fma.rn.f32 $d, $a, $b, $c", .f64 = "fma.rn.f64 $d, $a, $b, $c"},
+    [TILE_DOT2] = {.s32 = "shl.b32 $0r, $a, 16; shl.b32 $1r, $b, 16; mov.b32 $2r, $c; "
+                          "fma.rn.f32 $2r, $0r, $1r, $2r; and.b32 $0r, $a, 0xffff0000; "
+                          "and.b32 $1r, $b, 0xffff0000; fma.rn.f32 $d, $0r, $1r, $2r"},
     [TILE_DOT4] = {.s32 = "dp4a.s32.s32 $d, $a, $b, $c"},
     [TILE_NEG] = {.s32 = "neg.s32 $d, $a",
                   .u32 = "neg.s32 $d, $a",

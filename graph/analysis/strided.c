@@ -94,14 +94,21 @@ Node *strided_unpermuted(Node *n, uint32_t *axes) {
   return n;
 }
 
+int64_t strided_word(DType t) { return t == DT_I8 ? STRIDED_WORD : t == DT_BF16 ? 2 : 1; }
+
 bool strided_sums_words(Graph *g, const Node *product) {
-  if (!g->host || !graph_is(product, OP_nereid_int8_mm_default)) return false;
+  DType t = product->args[0].node->type.dtype;
+  bool bytes = graph_is(product, OP_nereid_int8_mm_default);
+  if (!bytes && (t != DT_BF16 || !graph_is(product, OP_aten_mm_default))) return false;
+  if (!g->host) return false;
   for (uint32_t i = 0; i < 2; i++) {
     Strided s;
     Node *x = product->args[i].node;
     uint32_t along = 1 - i;
-    if (!dim_divisible(x->type.shape[along], STRIDED_WORD) || !strided_of(g, x, &s)) return false;
-    if (!dim_is(s.stride[along], 1)) return false;
+    bool whole = dim_divisible(x->type.shape[along], strided_word(t));
+    if (!whole || x->type.dtype != t || !strided_of(g, x, &s)) return false;
+    bool gathered = s.memory->kind == NODE_CALL && prim_kind(s.memory->op) == PRIM_GATHER;
+    if (gathered || !dim_is(s.stride[along], 1)) return false;
   }
   return true;
 }

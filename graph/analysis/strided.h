@@ -26,9 +26,11 @@ Node *strided_unpermuted(Node *n, uint32_t *axes);
 /* Is n in memory from its first element on, row-major and without gaps? */
 bool strided_is_dense(Graph *g, Node *n);
 
-/* A CPU multiplies bytes of integers in words of four along the sum: where both operands of the
- * nereid.int8_mm have them next to each other in memory. */
+/* A CPU multiplies bytes of integers in words of four along the sum, and bf16 in words of two,
+ * where both operands of a product have them next to each other in memory. */
 enum { STRIDED_WORD = 4 };
+/* Elements of that dtype in a word; 1: they are words of their own. */
+int64_t strided_word(DType t);
 bool strided_sums_words(Graph *g, const Node *product);
 
 #endif

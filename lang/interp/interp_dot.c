@@ -106,14 +106,15 @@ static void dot_int(Prog *p, const Inst *in, Extents e, Val *r) {
   scalar_ops(TILE_CAST, DT_I64, t, false, r->n, r->x, r->x, NULL, NULL);
 }
 
-static void dot_bytes(Prog *p, const Inst *in, Extents e, Val *r) {
+static void dot_words(Prog *p, const Inst *in, Extents e, Val *r) {
+  TileCode each = tile_dot_of_words(tile_str(in->op, TA_precision, ""));
   const Scalar *a = interp_arg(p, in, 0)->x, *b = interp_arg(p, in, 1)->x;
   for (uint32_t row = 0; row < e.batch * e.m; row++) {
     Scalar *out = r->x + (size_t)row * e.n;
     const Scalar *ax = a + (size_t)row * e.k, *by = b + (size_t)(row / e.m) * e.k * e.n;
     for (uint32_t k = 0; k < e.k; k++, by += e.n)
       for (uint32_t n = 0; n < e.n; n++)
-        out[n] = scalar_op(TILE_DOT4, DT_I32, DT_I32, (Scalar[]){ax[k], by[n], out[n]}, false);
+        out[n] = scalar_op(each, DT_I32, DT_I32, (Scalar[]){ax[k], by[n], out[n]}, false);
   }
 }
 
@@ -138,7 +139,7 @@ void interp_dot(Prog *p, const Inst *in) {
   Val *r = interp_result(p, in, 0, c->n);
   memcpy(r->x, c->x, c->n * sizeof *c->x);
   DType t = (DType)interp_type(in, 0).dtype;
-  if (tile_dot_bytes(in->op)) dot_bytes(p, in, e, r);
+  if (tile_dots_words(in->op)) dot_words(p, in, e, r);
   else if (!dtype_is_float(t)) dot_int(p, in, e, r);
   else if (t == DT_F64) dot_f64(p, in, e, r);
   else dot_f32(p, in, e, r);

@@ -60,6 +60,21 @@ static inline uint64_t bytes_product(int64_t a, int64_t b) {
   return (uint64_t)sum;
 }
 
+static inline float bits_float(uint32_t bits) {
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+static inline int64_t pairs_product(int64_t a, int64_t b, int64_t c) {
+  uint32_t x = (uint32_t)a, y = (uint32_t)b;
+  float sum = fmaf(bits_float(x << 16), bits_float(y << 16), bits_float((uint32_t)c));
+  sum = fmaf(bits_float(x & 0xffff0000), bits_float(y & 0xffff0000), sum);
+  int32_t bits;
+  memcpy(&bits, &sum, sizeof bits);
+  return bits;
+}
+
 /* clang-format off */
 /* Signless ops are done on uint64_t, so that nothing is undefined. */
 BINARY(i_add, uint64_t, i, i, (int64_t)(a + b))
@@ -71,6 +86,7 @@ BINARY(i_xor, uint64_t, i, i, (int64_t)(a ^ b))
 BINARY(i_shl, uint64_t, i, i, b < bits ? (int64_t)(a << b) : 0)
 BINARY(i_eq, uint64_t, i, i, a == b)
 BINARY(i_ne, uint64_t, i, i, a != b)
+LOOP(i_dot2, { o[i].i = pairs_product(x[i].i, y[i].i, z[i].i); })
 LOOP(i_dot4, { o[i].i = (int64_t)((uint64_t)z[i].i + bytes_product(x[i].i, y[i].i)); })
 UNARY(i_not, uint64_t, i, i, (int64_t)~a)
 UNARY(i_neg, uint64_t, i, i, (int64_t)(0 - a))
@@ -180,6 +196,7 @@ static const Row rows[TILE_OP_COUNT] = {
     [TILE_REM] = {BOTH(rem), .rounds = true},
     [TILE_MULHI] = {s_mulhi, u_mulhi, NULL, NULL},
     [TILE_FMA] = FLOAT_ROW(fma),
+    [TILE_DOT2] = {i_dot2, NULL, NULL, NULL},
     [TILE_DOT4] = {i_dot4, NULL, NULL, NULL, .wraps = true},
     [TILE_NEG] = {INTS(neg), any_neg, any_neg, .wraps = true},
     [TILE_ABS] = {s_abs, u_abs, any_abs, any_abs, .wraps = true},

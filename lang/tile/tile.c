@@ -68,7 +68,7 @@ const char *tile_op_refuses(TileCode c, DType t) {
   if (!strcmp(rule, "float")) return dtype_is_float(t) ? NULL : "a float type";
   if (c == TILE_POPC || c == TILE_CLZ || c == TILE_BREV) /* they count in whole registers */
     return is_int && dtype_bits(t) >= 32 ? NULL : "an integer type of 32 or 64 bits";
-  if (c == TILE_DOT4) return t == DT_I32 ? NULL : "i32";
+  if (c == TILE_DOT4 || c == TILE_DOT2) return t == DT_I32 ? NULL : "i32";
   if (!strcmp(rule, "int")) return is_int ? NULL : "an integer type";
   if (!strcmp(rule, "same")) return t != DT_PTR ? NULL : "a number";
   return NULL;
@@ -127,8 +127,13 @@ Tf32 tile_dot_tf32(const TileOp *op) {
   return strcmp(precision, "tf32") ? TF32_NONE : TF32_CUT;
 }
 
-bool tile_dot_bytes(const TileOp *op) {
-  return !strcmp(tile_str(op, TA_precision, ""), "bytes");
+TileCode tile_dot_of_words(const char *precision) {
+  if (!strcmp(precision, "bytes")) return TILE_DOT4;
+  return strcmp(precision, "pairs") ? TILE_DOT : TILE_DOT2;
+}
+
+bool tile_dots_words(const TileOp *op) {
+  return tile_dot_of_words(tile_str(op, TA_precision, "")) != TILE_DOT;
 }
 
 static void remove_attr(TileOp *op, TileAttrKey k) {

@@ -178,7 +178,9 @@ Name tile_str(const TileOp *op, TileAttrKey k, Name dflt);
  * upper 19 bits, cut or rounded to nearest with ties away from zero. */
 typedef enum { TF32_NONE, TF32_CUT, TF32_ROUNDED } Tf32;
 Tf32 tile_dot_tf32(const TileOp *op);
-bool tile_dot_bytes(const TileOp *op); /* elements are four bytes each */
+/* The op on elements of products of words: DOT4 or DOT2; DOT: elements are no words. */
+TileCode tile_dot_of_words(const char *precision);
+bool tile_dots_words(const TileOp *op); /* elements are four bytes each, or two bf16 */
 void tile_set_int(TileFunc *f, TileOp *op, TileAttrKey k, int64_t v); /* also bool */
 void tile_set_str(TileFunc *f, TileOp *op, TileAttrKey k, const char *v);
 void tile_set_ints(TileFunc *f, TileOp *op, TileAttrKey k, const int64_t *v, uint32_t n);

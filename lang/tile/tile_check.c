@@ -306,8 +306,8 @@ static void check_dot(TileCheck *c, const TileOp *op) {
   if (tile_check_operand_is(c, op, 1, want_b) && tile_check_operand_is(c, op, 2, want) &&
       tile_check_operand(c, op, 2, dot_types_fit(a, b, acc),
                          "an accumulator of the operands' kind, and these of one type") &&
-      tile_check_operand(c, op, 0, !tile_dot_bytes(op) || are_words(a, acc),
-                         "i32, as the accumulator, where precision is bytes") &&
+      tile_check_operand(c, op, 0, !tile_dots_words(op) || are_words(a, acc),
+                         "i32, as the accumulator, where precision is bytes or pairs") &&
       tile_check_int(c, op, TA_max_imprecise, 0, INT32_MAX))
     tile_check_result_is(c, op, 0, acc);
 }

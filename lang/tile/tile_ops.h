@@ -57,6 +57,7 @@ X(REM,         "vv",    "1", same,    PURE|ELEM,        "",            "remainde
 X(MULHI,       "vv",    "1", int,     PURE|ELEM|COMM,   "",            "high half of the full product") \
 X(FMA,         "vvv",   "1", float,   PURE|ELEM,        "",            "a*b+c, rounded once") \
 X(DOT4,        "vvv",   "1", int,     PURE|ELEM,        "",            "c plus the products of the four signed bytes of a and b; i32, which wraps") \
+X(DOT2,        "vvv",   "1", int,     PURE|ELEM,        "",            "c, the bits of an f32, plus the products of the two bf16 of a and b; i32. A CPU may take denormal bf16 and sums for 0") \
 X(NEG,         "v",     "1", same,    PURE|ELEM,        "",            "negation") \
 X(ABS,         "v",     "1", same,    PURE|ELEM,        "",            "absolute value") \
 X(MIN,         "vv",    "1", same,    PURE|ELEM|COMM,   "",            "minimum; of a number and a NaN the number") \
@@ -99,7 +100,7 @@ X(BITCAST,     "v",     "1", given,   PURE|ELEM,        "",            "the same
 X(PTR_ADD,     "vv",    "1", given,   PURE|ELEM,        "",            "pointer plus an integer number of elements") \
 X(HINT,        "v",     "1", given,   PURE|ELEM,        "div contig constancy", "the operand, with the user's hints for each axis") \
 /* -- tiles as a whole -- */ \
-X(DOT,         "vvv",   "1", given,   PURE,             "precision max_imprecise", "a[..,M,K] x b[..,K,N] + c[..,M,N]; k ascending, products exact, sums in c's dtype (f32 for f16 c); precision ieee tf32 tf32x3 bf16x3 bf16x6; of i32, bytes: each element is four signed bytes, as of dot4") \
+X(DOT,         "vvv",   "1", given,   PURE,             "precision max_imprecise", "a[..,M,K] x b[..,K,N] + c[..,M,N]; k ascending, products exact, sums in c's dtype (f32 for f16 c); precision ieee tf32 tf32x3 bf16x3 bf16x6; of i32, bytes: each element is four signed bytes, as of dot4; pairs: two bf16, as of dot2") \
 X(REDUCE,      "v*",    "*", given,   PURE|REGION,      "axis combine joins","combine along axis; results lack that axis (a scalar if it was the last); `joins`: the results of all thread blocks of the program, in their order, are combined, too, and each has the result") \
 X(SCAN,        "v*",    "*", given,   PURE|REGION,      "axis reverse combine", "inclusive scan along axis") \
 X(HISTOGRAM,   "v?v",   "1", given,   PURE,             "",            "i32[bins]: how often each value 0..bins-1 occurs (where mask); others are not counted") \

@@ -159,7 +159,7 @@ static const struct {
   const char *words;
 } choices[] = {
     {TILE_CAST, TA_rounding, "rtz"},
-    {TILE_DOT, TA_precision, "ieee tf32 tf32_rounded tf32x3 bf16x3 bf16x6 bytes"},
+    {TILE_DOT, TA_precision, "ieee tf32 tf32_rounded tf32x3 bf16x3 bf16x6 bytes pairs"},
     {TILE_REDUCE, TA_combine, COMBINES},
     {TILE_SCAN, TA_combine, COMBINES},
     {TILE_LOAD, TA_cache, ".ca .cg .cv"},

@@ -313,8 +313,9 @@ static Ref load_source(Bind *s, const NestStmt *st, const Feed *x, Affine *sub) 
 
 static void multiply_add(Bind *s, const NestStmt *st, Ref acc, Ref a, Ref b) {
   DType t = st->to;
-  if (!strcmp(nest_str(st, NA_precision, ""), "bytes")) {
-    nest_op(&s->b, TILE_DOT4, t, acc, a, b, acc);
+  TileCode words = tile_dot_of_words(nest_str(st, NA_precision, ""));
+  if (words != TILE_DOT) {
+    nest_op(&s->b, words, t, acc, a, b, acc);
     return;
   }
   if (dtype_is_float(t)) {

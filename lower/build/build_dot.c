@@ -348,7 +348,8 @@ void build_dot_op(Build *s, const TileOp *op) {
   if (plan->atom) nest_set_str(s->nest, st, NA_atom, plan->atom->name);
   int64_t imprecise = imprecise_products(op, plan->atom);
   if (imprecise >= 0) nest_set_int(s->nest, st, NA_max_imprecise, imprecise);
-  if (tile_dot_bytes(op)) nest_set_str(s->nest, st, NA_precision, "bytes");
+  if (tile_dots_words(op))
+    nest_set_str(s->nest, st, NA_precision, tile_str(op, TA_precision, ""));
   int turned = in[0].turned | in[1].turned << 1;
   if (turned) nest_set_int(s->nest, st, NA_turned, turned);
 }

@@ -13,13 +13,32 @@ static DType sum_dtype(const Node *n) {
   return t == DT_I8 ? DT_I32 : t == DT_F64 ? DT_F64 : DT_F32;
 }
 
+/* ---- words: see strided.h ---- */
+
+/* Elements in a word of the product's operands, if it reads words. */
+static int64_t word_of(const Kernel *k) {
+  const Node *n = k->group->nodes.data[0];
+  return strided_sums_words(k->graph, n) ? strided_word(n->args[0].node->type.dtype) : 1;
+}
+
+static const char *word_precision(int64_t word) {
+  return word == 1 ? "ieee" : word == 2 ? "pairs" : "bytes";
+}
+
+/* Sums of pairs of bf16 are bits of floats in the loop. */
+static DType loop_dtype(const Node *n, int64_t word) { return word == 2 ? DT_I32 : sum_dtype(n); }
+
+static const char *after_sums(int64_t word) {
+  return word == 2 ? "    acc = acc.to(tl.float32, bitcast=True)" : "";
+}
+
 /* ---- right operands in panels: see panels.h ---- */
 
 /* The buffer of a step's words; *offset, of elements, becomes one of words.  Where it is not whole
  * words the pointers, not the buffer, are to be cast, and kernels compute each of them. */
 static const char *words_of(Kernel *k, Node *n, Dim *offset, const char **cast) {
   const char *buffer = kernel_buffer(k, n);
-  Dim word = dim_int(k->graph->dims, panels_word(n->type.dtype));
+  Dim word = dim_int(k->graph->dims, strided_word(n->type.dtype));
   *cast = "";
   if (dim_is(word, 1)) return buffer;
   if (!dim_divisible(*offset, word->value)) {
@@ -91,7 +110,7 @@ static void kernel_panels(Text *out, Kernel *k) {
   Dim width = dim_int(d, panels_width());
   Dim count = dim_floordiv(d, dim_add(d, g->extent[2], dim_int(d, panels_width() - 1)), width);
   Dim row = dim_shared_index(d, "row", g->extent[1]);
-  Dim word = dim_int(d, panels_word(n->args[1].node->type.dtype));
+  Dim word = dim_int(d, strided_word(n->args[1].node->type.dtype));
   Dim steps = dim_floordiv(d, g->extent[3], word);
   Dim left_k = dim_shared_index(d, "ka", steps), right_k = dim_shared_index(d, "kb", steps);
   Dim panel = dim_shared_index(d, "panel", count), column = dim_shared_index(d, "column", width);
@@ -105,8 +124,9 @@ static void kernel_panels(Text *out, Kernel *k) {
                   {"n", kernel_extent(k, g->extent[2])},
                   {"k", kernel_index(k, steps, NULL)},
                   {"row", row_lines(k)},
-                  {"sums", dtype_lang_name(sum_dtype(n))},
-                  {"precision", dim_is(word, 1) ? "ieee" : "bytes"},
+                  {"sums", dtype_lang_name(loop_dtype(n, word->value))},
+                  {"precision", word_precision(word->value)},
+                  {"after", after_sums(word->value)},
                   {"left", left_pointers(k, n->args[0].node, row, dim_mul(d, left_k, word))},
                   {"right", right_pointers(k, n->args[1].node, dim_mul(d, right_k, word),
                                            dim_add(d, dim_mul(d, panel, width), column))}};
@@ -139,9 +159,12 @@ Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *
   const Node *n = p->operand;
   Dim offset = linear_of_index(k->graph->dims, p->index, n->type.shape, n->type.rank);
   unsigned axes = 0;
+  const char *cast = "", *buffer = word_of(k) == 1 ? kernel_buffer(k, p->operand)
+                                                   : words_of(k, p->operand, &offset, &cast);
   const char *index = kernel_index(k, offset, &axes);
-  const char *text = arena_printf(k->arena, "%s + %s", kernel_buffer(k, p->operand), index);
+  const char *text = arena_printf(k->arena, "%s + %s", buffer, index);
   text = product_pointers(k, text, axes, first, second);
+  if (*cast) text = arena_printf(k->arena, "(%s)%s", text, cast);
   const char *limits = kernel_limits(k, p);
   return (Access){text, *limits ? arena_printf(k->arena, " & %s", limits) : ""};
 }
@@ -201,11 +224,10 @@ typedef struct {
   Dim group;                    /* of the matrices, or of the result, as a subscript */
 } Tiling;
 
-/* The elements of the sum, in steps' units: of bytes on a CPU words of four. */
+/* The elements of the sum, in steps' units: on a CPU words of several. */
 static Dim steps_extent(const Kernel *k) {
   Dim all = k->group->extent[3];
-  if (!strided_sums_words(k->graph, k->group->nodes.data[0])) return all;
-  return dim_floordiv(k->graph->dims, all, dim_int(k->graph->dims, STRIDED_WORD));
+  return dim_floordiv(k->graph->dims, all, dim_int(k->graph->dims, word_of(k)));
 }
 
 static Tiling plain_tiling(Kernel *k) {
@@ -388,7 +410,8 @@ static const char *sum_lines(Kernel *k, Node *n, const Tiling *t) {
   Dims *d = g->dims;
   const char *precision = product_precision(g, n->args[0].node->type.dtype, n->rounds);
   if (strided_sums_words(g, n))
-    return "        acc = tl.dot(left, right, acc, input_precision=\"bytes\")";
+    return arena_printf(k->arena, "        acc = tl.dot(left, right, acc, input_precision=\"%s\")",
+                        word_precision(word_of(k)));
   if (dtype_bits(n->args[0].node->type.dtype) != 8)
     return arena_printf(k->arena, "        acc = tl.dot(left, right, acc%s)", precision);
   bool takes = graph_is_any(n, OP_nereid_float8_mm_default, OP_nereid_grouped_mm_default);
@@ -420,18 +443,14 @@ typedef struct {
   const char *after;          /* lines that make a tile of them after the loop */
 } Operands;
 
-static const char *zero_of(const Node *n) { return sum_dtype(n) == DT_I32 ? "0" : "0.0"; }
+static const char *zero_of(const Kernel *k) {
+  return loop_dtype(k->group->nodes.data[0], word_of(k)) == DT_I32 ? "0" : "0.0";
+}
 
 /* The place along the sum of step x, which may be of a word, and pointers to words there. */
 static Dim place_of_step(const Kernel *k, Dim x) {
   Dims *d = k->graph->dims;
-  bool words = strided_sums_words(k->graph, k->group->nodes.data[0]);
-  return words ? dim_mul(d, x, dim_int(d, STRIDED_WORD)) : x;
-}
-
-static const char *step_pointers(const Kernel *k, const char *pointers) {
-  if (!strided_sums_words(k->graph, k->group->nodes.data[0])) return pointers;
-  return arena_printf(k->arena, "(%s).to(tl.pointer_type(tl.int32))", pointers);
+  return dim_mul(d, x, dim_int(d, word_of(k)));
 }
 
 /* The condition that an index along the sum is within its limits, before or after another. */
@@ -446,10 +465,9 @@ static const char *loaded_left(Kernel *k, const Tiling *t, Dim left_k) {
   const Group *g = k->group;
   Dim place = place_of_step(k, left_k);
   Access a = matrix(k, g->nodes.data[0]->args[0].node, t->group, g->index[1], place, true);
-  a.pointers = step_pointers(k, a.pointers);
   return arena_printf(k->arena, "        left = tl.load(%s, mask=mmask%s%s, other=%s)\n",
                       a.pointers, within_limits(k, t, "ka", false), a.condition,
-                      zero_of(g->nodes.data[0]));
+                      zero_of(k));
 }
 
 static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim right_k) {
@@ -457,10 +475,9 @@ static Operands loaded_operands(Kernel *k, const Tiling *t, Dim left_k, Dim righ
   Node *n = g->nodes.data[0];
   const char *left = loaded_left(k, t, left_k);
   Access b = matrix(k, n->args[1].node, t->group, place_of_step(k, right_k), g->index[2], false);
-  b.pointers = step_pointers(k, b.pointers);
   const char *right =
       arena_printf(k->arena, "        right = tl.load(%s, mask=%snmask, other=%s)\n", b.pointers,
-                   within_limits(k, t, "kb", true), zero_of(n));
+                   within_limits(k, t, "kb", true), zero_of(k));
   return (Operands){"", "[BM, BN]", left, right, sum_lines(k, n, t), ""};
 }
 
@@ -565,6 +582,7 @@ void kernel_matmul(Text *out, Kernel *k) {
   Tiling t = tiling_of(k);
   Operands o = prim_unpacks(n) ? packed_operands(k, &t, left_k, right_k)
                                : loaded_operands(k, &t, left_k, right_k);
+  if (word_of(k) == 2) o.after = after_sums(2);
   if (t.rest[0].loop) o.after = rest_lines(k, &t, left_k, right_k);
   if (graph_is(n, OP_nereid_ended_bmm_default)) o.after = "    acc = tl.where(m < end, acc, 0.0)\n";
   /* What operands are gathered by is loaded before the loop. */
@@ -580,7 +598,7 @@ void kernel_matmul(Text *out, Kernel *k) {
                   {"batch", t.batch},
                   {"row_end", t.row_end},
                   {"column_end", t.column_end},
-                  {"sums", dtype_lang_name(sum_dtype(n))},
+                  {"sums", dtype_lang_name(loop_dtype(n, word_of(k)))},
                   {"first", t.first},
                   {"last", t.last},
                   {"step", t.step},

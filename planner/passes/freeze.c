@@ -208,14 +208,17 @@ static void walk_weights(Freeze *f) {
       pack_weight(f, n);
 }
 
-/* Are the bytes of the left operand's words next to each other? */
+/* Is the left operand in words as the right one's panels are, or of elements of 32 bits? */
 static bool has_words(Graph *g, const Node *n) {
   Strided s;
-  return strided_of(g, n->args[0].node, &s) && dim_is(s.stride[1], 1);
+  Node *left = n->args[0].node;
+  if (strided_word(left->type.dtype) == 1) return true;
+  if (!strided_of(g, left, &s) || !dim_is(s.stride[1], 1)) return false;
+  return s.memory->kind != NODE_CALL || prim_kind(s.memory->op) != PRIM_GATHER;
 }
 
 static bool pack_panels(Freeze *f, Node *n) {
-  if (graph_is(n, OP_nereid_int8_mm_default) && !has_words(f->g, n)) return false;
+  if (!has_words(f->g, n)) return false;
   Build b = freeze_build(f, n);
   Node *panels = panels_pack(&b, n->args[1].node);
   if (panels) n->args[1] = arg_node(panels);
@@ -225,7 +228,7 @@ static bool pack_panels(Freeze *f, Node *n) {
 /* A weight of several products, as a recurrent layer's of all steps, is packed once. */
 static void pack_matrix(Freeze *f, Node *n) {
   Node **packed = &f->packed[n->args[1].node->id];
-  if (*packed) n->args[1] = arg_node(*packed);
+  if (*packed && has_words(f->g, n)) n->args[1] = arg_node(*packed);
   else if (!pack_panels(f, n)) pack_weight(f, n);
   *packed = n->args[1].node;
 }
@@ -235,7 +238,7 @@ enum { ROWS_PACKED = 512 }; /* fewer are one or few tiles, each of which copies 
 static void pack_given_matrix(Freeze *f, Node *n) {
   Node *left = n->args[0].node, *right = n->args[1].node;
   if (right->id >= f->nids || dim_likely(f->g->dims, n->type.shape[0]) < ROWS_PACKED) return;
-  if (!f->packed[right->id] && !pack_panels(f, n)) return;
+  if (!has_words(f->g, n) || (!f->packed[right->id] && !pack_panels(f, n))) return;
   if (!f->packed[right->id]) f->packed[right->id] = n->args[1].node;
   n->args[1] = arg_node(f->packed[right->id]);
   Build b = freeze_build(f, n);

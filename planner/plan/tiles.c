@@ -441,12 +441,16 @@ static int64_t fitting(Dim n, int64_t block) {
   return p < least ? least : p;
 }
 
+static int64_t product_word(Graph *g, const Node *n) {
+  return strided_sums_words(g, n) ? strided_word(n->args[0].node->type.dtype) : 1;
+}
+
 /* The elements that one step sums up; of convolutions whole blocks of channels. */
 static int64_t depth(const Tiles *t, const Group *g, int64_t most_wanted) {
   const Node *n = g->nodes.data[0];
   int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? window_block(n) : 0;
   if (block) return block < most_wanted ? block : most_wanted;
-  int64_t each = strided_sums_words(t->graph, n) ? STRIDED_WORD : 1;
+  int64_t each = product_word(t->graph, n);
   return fitting(g->extent[3], each * most_wanted) / each;
 }
 
@@ -535,7 +539,7 @@ static StepChoice cpu_choice(const Tiles *t, const Group *g, const Product *p) {
 
 static StepChoice panels_choice(const Tiles *t, const Group *g) {
   const Dim *e = g->extent;
-  int64_t word = panels_word(g->nodes.data[0]->args[1].node->type.dtype);
+  int64_t word = strided_word(g->nodes.data[0]->args[1].node->type.dtype);
   Tile tile = tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value, e[3]->value / word,
                             panels_width());
   StepChoice c = choice_new(t);
@@ -602,7 +606,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   if (p->images) share_phases(t, first, p);
   p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !window_block(first);
   p->sums = groups_of(g) == GROUPS_OF_SUM;
-  if (strided_sums_words(t->graph, first)) p->k /= STRIDED_WORD;
+  p->k /= product_word(t->graph, first);
   p->rounds = dtype == DT_F32 && rounds_to_tf32(t->graph, first);
   p->columns = prim_kind(first->op) == PRIM_MATMUL && !prim_unpacks(first) &&
                has_contiguous_columns(t->graph, first->args[1].node);

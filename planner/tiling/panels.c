@@ -22,14 +22,12 @@ static bool has_depth(int64_t k, int width) {
   return depth == k || depth >= LEAST_DEPTH;
 }
 
-int64_t panels_word(DType t) { return t == DT_I8 ? STRIDED_WORD : 1; }
-
 Node *panels_pack(Build *b, Node *y) {
   const ValueType *t = &y->type;
   int width = panels_width();
-  int64_t word = panels_word(t->dtype);
+  int64_t word = strided_word(t->dtype);
   bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
-  if ((t->dtype != DT_F32 && t->dtype != DT_I8) || !known) return NULL;
+  if ((t->dtype != DT_F32 && word == 1) || !known) return NULL;
   Dim rows = t->shape[0], columns = t->shape[1];
   if (!rows->value || rows->value % word || columns->value < width) return NULL;
   if (!has_depth(rows->value / word, width)) return NULL;
@@ -60,7 +58,7 @@ bool panels_are(const Node *y) {
   const Node *panels = operand_of(view, OP_aten_permute_default);
   return operand_of(panels, OP_aten_clone_default) && panels->type.rank == PANEL_AXES &&
          dim_is(panels->type.shape[2], panels_width()) &&
-         dim_is(panels->type.shape[3], panels_word(y->type.dtype)) &&
+         dim_is(panels->type.shape[3], strided_word(y->type.dtype)) &&
          view->type.shape[0] == panels->type.shape[1] &&
          view->type.shape[1] == panels->type.shape[3] &&
          dim_is(y->type.shape[0],

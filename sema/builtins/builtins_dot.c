@@ -8,10 +8,10 @@
 
 static bool is_f8_operand(DType t) { return t == DT_F8E5 || t == DT_F8E4NV || t == DT_F8E4B15; }
 
-/* Words of four bytes are told by the precision. */
+/* Words of four bytes, or of two bf16, are told by the precision. */
 static bool dot_dtypes(Sema *S, DType a, DType b, const char *precision, Span at) {
   bool known = a == DT_I8 || a == DT_F16 || a == DT_BF16 || a == DT_F32 || a == DT_F64;
-  if (!strcmp(precision, "bytes")) known = a == DT_I32;
+  if (tile_dot_of_words(precision) != TILE_DOT) known = a == DT_I32;
   if ((is_f8_operand(a) && is_f8_operand(b)) || (known && a == b)) return true;
   sema_error(S, at, E_SEMA_DOT_TYPES, dtype_name(a), dtype_name(b));
   return false;
@@ -33,7 +33,7 @@ static bool dot_shapes(Sema *S, Type a, Type b, Type *out, Span at) {
 
 static const char *dot_precision(Sema *S, const Call *c) {
   static const char *const all[] = {"ieee",   "tf32",   "tf32_rounded", "tf32x3",
-                                    "bf16x3", "bf16x6", "bytes"};
+                                    "bf16x3", "bf16x6", "bytes", "pairs"};
   Value p = c->args[3], allow = c->args[4];
   bool truth;
   const char *preset = S->fn->options.dot_precision;
@@ -42,7 +42,7 @@ static const char *dot_precision(Sema *S, const Call *c) {
     if (allow.kind == V_NONE) return "tf32";
     return value_truth(allow, &truth) && truth ? "tf32" : "ieee";
   }
-  for (int i = 0; p.kind == V_STR && i < 7; i++)
+  for (int i = 0; p.kind == V_STR && i < 8; i++)
     if (!strcasecmp(all[i], p.u.s)) return all[i];
   Span at = c->args[3].kind == V_NONE ? c->at : c->spans[3];
   sema_error(S, at, E_SEMA_DOT_PRECISION, value_text(S->arena, p));

@@ -119,6 +119,35 @@ def check_inverses():
         tally.check(torch.allclose(got, right, atol=1e-5), f"pinv {tuple(x.shape)} {options}")
 
 
+def bf16_products(rows, depth, columns):
+    """{name: (function, inputs)}: products whose operands are words of two along the sum, or not:
+    an odd depth or offset, turned, gathered and joined operands, a weight of two products."""
+    x, w = (torch.randn(n, depth).bfloat16() for n in (rows, columns))
+    first, tall = torch.randint(0, rows, (16,)), x.t().contiguous()
+    return {
+        "linear": (lambda x, w: F.linear(x, w, w[:, 0]).relu(), x, w),
+        "dense columns": (lambda x, w: x @ w, x, w.t().contiguous()),
+        "turned": (lambda x, w: x.t() @ w.t(), tall, w),
+        "an odd offset": (lambda x, w: F.linear(x[:, 1:], w[:, 1:]), x, w),
+        "gathered": (lambda x, w, i: F.linear(F.embedding(i, x), w), x, w, first),
+        "joined": (lambda x, w: F.linear(torch.cat([x[:, :3], x[:, 3:]], 1), w), x, w),
+        "a weight twice": (lambda x, y, w: (x @ w.t(), y.t() @ w.t()), x, tall, w),
+    }
+
+
+def check_bf16_products():
+    """Against float64; 512 rows and more have panels of the weight."""
+    for shape in ((4, 64, 96), (33, 7, 64), (600, 130, 80)):
+        torch.manual_seed(0)
+        for name, (function, *inputs) in bf16_products(*shape).items():
+            torch._dynamo.reset()
+            got = torch.compile(function, backend="nereid")(*inputs)
+            want = function(*(x.double() if x.is_floating_point() else x for x in inputs))
+            pairs = zip(*(v if isinstance(v, tuple) else (v,) for v in (got, want)))
+            good = all((g.double() - v).norm() <= 4e-3 * v.norm() for g, v in pairs)
+            tally.check(good, f"bf16, {name}, {shape}")
+
+
 def check_refused():
     for name, (function, *inputs) in {**refused(), **taken()}.items():
         torch._dynamo.reset()
@@ -140,6 +169,7 @@ def main():
     warnings.simplefilter("ignore")
     check_exact()
     check_inverses()
+    check_bf16_products()
     check_refused()
     return tally.report()
 

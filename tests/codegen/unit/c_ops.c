@@ -94,6 +94,7 @@ static bool has_meaning(TileCode op, DType t) {
   const char *rule = tile_op_rule(op);
   if (!(tile_op_flags(op) & TILE_ELEM)) return false;
   if (op == TILE_DOT4) return t == DT_I32;
+  if (op == TILE_DOT2) return false; /* some processors take denormals for 0 */
   if (!strcmp(rule, "float")) return dtype_is_float(t);
   if (!strcmp(rule, "int")) return dtype_is_int(t);
   return !strcmp(rule, "same") || !strcmp(rule, "compare");

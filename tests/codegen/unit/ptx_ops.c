@@ -87,7 +87,7 @@ static bool is_compare(TileCode op) { return op >= TILE_LT && op <= TILE_NE; }
 static bool applies(TileCode op, DType t) {
   const char *rule = tile_op_rule(op);
   if (!(tile_op_flags(op) & TILE_ELEM) || !strcmp(rule, "given")) return false;
-  if (op == TILE_DOT4) return t == DT_I32;
+  if (op == TILE_DOT4 || op == TILE_DOT2) return t == DT_I32;
   if (!strcmp(rule, "float")) return dtype_is_float(t);
   if (!strcmp(rule, "int")) return dtype_is_int(t);
   return true;

@@ -253,3 +253,18 @@ def bytes_product(a_ptr, b_ptr, c_ptr, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.
         b = tl.load((b_ptr + n[None, :] * K + 4 * k[:, None]).to(tl.pointer_type(tl.int32)))
         acc = tl.dot(a, b, acc, input_precision="bytes")
     tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
+def pairs_product(a_ptr, b_ptr, c_ptr, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                  WORDS: tl.constexpr):
+    """Elements are words of two bf16, sums the bits of floats."""
+    m = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    n = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    acc = tl.full((BLOCK_M, BLOCK_N), 0.5, dtype=tl.float32).to(tl.int32, bitcast=True)
+    for start in range(0, K // 2, WORDS):
+        k = start + tl.arange(0, WORDS)
+        a = tl.load((a_ptr + m[:, None] * K + 2 * k[None, :]).to(tl.pointer_type(tl.int32)))
+        b = tl.load((b_ptr + n[None, :] * K + 2 * k[:, None]).to(tl.pointer_type(tl.int32)))
+        acc = tl.dot(a, b, acc, input_precision="pairs")
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc.to(tl.float32, bitcast=True))

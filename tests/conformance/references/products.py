@@ -286,3 +286,19 @@ def bytes_product(rng, shape=(32, 64, 256), tile=(16, 32, 32)):
     defines = dict(zip(("BLOCK_M", "BLOCK_N", "WORDS"), tile))
     grid = f"cdiv({M}, BLOCK_M), cdiv(N, BLOCK_N)"
     return args, defines, grid, dict(c_ptr=7 + a.astype(np.int32) @ b.T.astype(np.int32))
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, shape=(16, 16, 128), tile=(16, 16, 32))
+@case(FILE, tol=0, shape=(8, 32, 16), tile=(8, 32, 4))
+def pairs_product(rng, shape=(32, 64, 256), tile=(16, 32, 32)):
+    """Infinity in one half of a word does not become NaN by the other half, nor do zeros."""
+    M, N, K = shape
+    x, y = (np.array(v, np.float64) for v in (eighths(rng, M, K), eighths(rng, N, K)))
+    x[2, 0], x[3, 1] = np.inf, -np.inf
+    y[:, :2] = np.abs(y[:, :2]) + 1
+    a, b = typed(x, "bf16")[0], typed(y, "bf16")[0]
+    args = dict(a_ptr=a, b_ptr=b, c_ptr=new("empty", "f32", M, N), N=N, K=K)
+    defines = dict(zip(("BLOCK_M", "BLOCK_N", "WORDS"), tile))
+    grid = f"cdiv({M}, BLOCK_M), cdiv(N, BLOCK_N)"
+    return args, defines, grid, dict(c_ptr=0.5 + x @ y.T)

@@ -379,7 +379,7 @@ static bool takes(TileCode op, DType t) {
 static bool is_special(TileCode op) {
   return op == TILE_CONST || op == TILE_UNDEF || op == TILE_SELECT || op == TILE_CAST ||
          op == TILE_BITCAST || op == TILE_PTR_ADD || op == TILE_HINT || op == TILE_FMA ||
-         op == TILE_DOT4;
+         op == TILE_DOT4 || op == TILE_DOT2;
 }
 
 static void check_ops(void) {
@@ -514,7 +514,16 @@ static void check_dot4(uint32_t a, uint32_t b, int32_t c, int32_t want) {
   verdict(scalar_op(TILE_DOT4, DT_I32, DT_I32, x, false).i == want, "dot4");
 }
 
+/* Pairs of bf16, and the bits of a float. */
+static void check_dot2(uint32_t a, uint32_t b, uint32_t c, uint32_t want) {
+  Scalar x[3] = {{.i = (int32_t)a}, {.i = (int32_t)b}, {.i = (int32_t)c}};
+  verdict((uint32_t)scalar_op(TILE_DOT2, DT_I32, DT_I32, x, false).i == want, "dot2");
+}
+
 static void check_by_hand(void) {
+  check_dot2(0x40003f80, 0x40404080, 0x3f800000, 0x41300000); /* 1 + 1 * 4 + 2 * 3 */
+  check_dot2(0x7f803f80, 0x3f803f80, 0, 0x7f800000);          /* 1 + infinity */
+  check_dot2(0x00003f80, 0x3f80bf80, 0x3f800000, 0);          /* 1 + 1 * -1 + 0 * 1 */
   check_dot4(0x04030201, 0x08070605, 1000, 1000 + 5 + 12 + 21 + 32);
   check_dot4(0x80808080, 0x80808080, 0, 65536);
   check_dot4(0x7f80ff01, 0x8001ff7f, -1, -1 + 127 + 1 - 128 - 16256);
