@@ -100,11 +100,21 @@ const char *attention_take_body(Kernel *k) {
 
 /* ---- the mask ---- */
 
+static bool cuts(int64_t block) { return block && !attention_tiles_divide(block); }
+
+/* Has each tile BM rows that are there?  What a row reads at a distance needs no mask then, and is
+ * loaded once for rows that are neighbors. */
+static bool rows_are_whole(const AttentionWriter *w) {
+  const Attention *x = &w->x;
+  bool blocks = !x->own_block || (dim_divisible(x->own_rows, x->own_block) && !cuts(x->own_block));
+  return blocks && !attention_within(w->k, "m", x->own_rows, w->shape->bm);
+}
+
 /* Products of gradients take scores out of range, too: shares of 0, but not what is no number. */
 static void begin_scores(AttentionWriter *w) {
   Kernel *k = w->k;
   k->fills = w->x.kind != ATTENTION_FORWARD;
-  attention_set_masks(k, "mmask", w->ragged ? "nmask" : NULL);
+  attention_set_masks(k, rows_are_whole(w) ? NULL : "mmask", w->ragged ? "nmask" : NULL);
   k->indent = 8;
   kernel_line(k, "mmask = m < %s", w->own);
   if (w->ragged) kernel_line(k, "nmask = n < %s", w->walked);
@@ -256,8 +266,6 @@ const char *attention_keep_text(AttentionWriter *w) {
 }
 
 /* ---- which keys ---- */
-
-static bool cuts(int64_t block) { return block && !attention_tiles_divide(block); }
 
 /* The number of tiles of a block. */
 static const char *tiles_of(AttentionWriter *w, int64_t block, const char *tile) {

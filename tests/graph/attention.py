@@ -425,7 +425,7 @@ def widths_on_hopper(d, e, t, s, h, kv):
 
 
 # Functions of scores as lines of a graph, the same in NumPy, and what their kernels don't have.
-# Before them are `row` and `key`, integers of 64 bits.
+# Before them are `row` and `key`, integers of 64 bits, and `table`, of 200 numbers.
 ATEN = "torch.ops.aten"
 FUNCTIONS = {
     "scaled": (f"y = {ATEN}.mul.Tensor(x, 0.5)", lambda x, row, key: x * 0.5, "tl.exp("),
@@ -449,10 +449,19 @@ FUNCTIONS = {
 }
 
 
+TABLE = np.sin(np.arange(200)).astype(np.float32)
+OF_DISTANCES = (f"a = {ATEN}.sub.Tensor(key, row)\nb = {ATEN}.add.Tensor(a, 70)\n"
+                f"c = {ATEN}._unsafe_index.Tensor(table, [b])\ny = {ATEN}.add.Tensor(x, c)",
+                lambda x, row, key: x + TABLE[key - row + 70])
+FUNCTIONS["a table"] = (*OF_DISTANCES, None)
+FUNCTIONS["a table, whole blocks"] = (*OF_DISTANCES, "+ 70, mask=mmask")
+
+
 def function_on_hopper(name):
     lines, function, absent = FUNCTIONS[name]
-    t, s, d = 70, 130, 64
+    t, s, d = 64 if "whole blocks" in name else 70, 130, 64
     arrays = {n: x.astype(np.float16) for n, x in qkv(1, 2, t, s, d).items()}
+    arrays["table"] = TABLE
     lines, none = lines.replace("\n", "\n    "), ", ".join(["None"] * 5)
     text = f"""def forward(self, {typed(arrays)}):
     x = torch.ops.nereid.attention_scores.default(q, k, scale = 0.25)
@@ -466,7 +475,7 @@ def function_on_hopper(name):
     return (of_rows,)
 """
     got, source = run_on_hopper(text, arrays)
-    q, k, v = (x.astype(np.float64) for x in arrays.values())
+    q, k, v = (arrays[n].astype(np.float64) for n in "qkv")
     x = function(q @ np.swapaxes(k, 2, 3) * 0.25, np.arange(t)[:, None], np.arange(s))
     p = np.exp(x - x.max(-1, keepdims=True))
     wrong = compare(got, np.swapaxes(p / p.sum(-1, keepdims=True) @ v, 1, 2))
