@@ -419,6 +419,9 @@ NEREID_API int nereid_device_tell_faults(nereid_device *d);
 /* The lines of device_print go to `fn`, each with its newline, from any of the threads that run a
  * kernel, several at a time; NULL: to C's stdout.  A GPU's driver always prints to C's stdout. */
 NEREID_API void nereid_device_on_print(nereid_device *d, nereid_message_fn fn, void *context);
+/* From now on a launch on device cpu has no more threads than this, and no more than the device had
+ * when it was opened.  Other devices have none. */
+NEREID_API int nereid_device_set_threads(nereid_device *d, int threads);
 /* Waits for all that was started on the device. */
 NEREID_API int nereid_device_sync(nereid_device *d);
 

@@ -1,4 +1,5 @@
 /* Devices, images and loaded kernels. */
+#include <limits.h>
 #include <string.h>
 
 #include "python/extension/extension.h"
@@ -84,6 +85,15 @@ static PyObject *device_sync(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+static PyObject *device_set_threads(PyObject *self, PyObject *threads) {
+  const long n = PyLong_AsLong(threads);
+  if (n == -1 && PyErr_Occurred()) return NULL;
+  const int code =
+      nereid_device_set_threads(((DeviceObject *)self)->device, n > INT_MAX ? INT_MAX : (int)n);
+  if (code) return raise_failure(state_of_type(Py_TYPE(self)), code);
+  Py_RETURN_NONE;
+}
+
 static PyObject *device_take_messages(PyObject *self, PyObject *unused) {
   (void)unused;
   return queue_messages(&((DeviceObject *)self)->messages);
@@ -154,6 +164,8 @@ static PyObject *device_load(PyObject *self, PyObject *image) {
 static PyMethodDef device_methods[] = {
     {"info", device_info, METH_NOARGS, "What is known of the device, by name."},
     {"sync", device_sync, METH_NOARGS, "Waits for all that was started on the device."},
+    {"set_threads", device_set_threads, METH_O,
+     "Launches on a CPU have no more threads than this from now on."},
     {"load", device_load, METH_O, "Loads an image: a Kernel."},
     {"take_messages", device_take_messages, METH_NOARGS,
      "Remarks and notes, which are no failures, since the last time."},

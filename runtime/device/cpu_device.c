@@ -699,6 +699,14 @@ static int open_cpu(nereid_device *d, int ordinal) {
   return 0;
 }
 
+int nereid_device_set_threads(nereid_device *d, int threads) {
+  REQUIRE(d);
+  if (d->ops != &device_cpu) return 0;
+  const Cpu *cpu = d->state;
+  team_set_most(cpu->team, threads);
+  return 0;
+}
+
 static void close_cpu(nereid_device *d) {
   Cpu *cpu = d->state;
   cache_close(cpu->cache);

@@ -17,7 +17,7 @@
   X(XDG_CACHE_HOME, "see `NEREID_CACHE_DIR`; it counts where it is an absolute path") \
   X(HOME, "see `NEREID_CACHE_DIR`") \
   X(NEREID_THREADS, "threads of device `cpu`, and of programs that `nereid build` made for CPUs") \
-  X(OMP_NUM_THREADS, "the same by its first number, where `NEREID_THREADS` is not set") \
+  X(OMP_NUM_THREADS, "the same by its first number, where `NEREID_THREADS` is not set. Functions of `torch.compile` then have no more threads than `torch.get_num_threads()`") \
   X(CC, \
     "the C compiler for device `cpu`; further words are options. Without it: `cc`, `gcc` " \
     "or `clang` of the path") \

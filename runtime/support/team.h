@@ -87,6 +87,7 @@ typedef struct {
 struct Crew {
   Team team;
   int threads, started; /* members that there may be, and are; with member 0 */
+  int most;             /* atomic: threads that a launch may have now, `threads` at most */
   pid_t process; /* atomic: whose threads the members are; 0 while a fork forgets them */
   TeamBody *body; /* of the launch, as far as `waking` */
   void *context;
@@ -411,7 +412,7 @@ static inline void team_together(Crew *c, int threads, bool waking, TeamBody *bo
 /* Threads for a launch, by its cost; 1: it is not worth sharing.  A cost that is not a number is
  * that of a launch of unknown size. */
 static inline int team_size(const Crew *c, uint64_t n, double ns, bool waking) {
-  int threads = c->threads;
+  int threads = __atomic_load_n(&c->most, __ATOMIC_RELAXED);
   if (ns < TEAM_SHARED_NS) return 1;
   if (!waking && !__atomic_load_n(&c->looking_out, __ATOMIC_RELAXED)) return 1;
   if (n < (uint64_t)threads) threads = (int)n;
@@ -509,6 +510,13 @@ static inline HookedTeam team_hooked(Team *team, TeamHooks hooks) {
 
 /* ---- making ---- */
 
+/* From the next launch on; those of programs that wait for others have as many as they need. */
+static inline void team_set_most(Team *team, int threads) {
+  Crew *c = (Crew *)team;
+  const int most = threads < 1 ? 1 : threads < c->threads ? threads : c->threads;
+  __atomic_store_n(&c->most, most, __ATOMIC_RELAXED);
+}
+
 static inline void team_free(Team *team) {
   Crew *c = (Crew *)team;
   if (!c) return;
@@ -530,7 +538,7 @@ static inline Team *team_new(int threads) {
   if (threads > TEAM_MOST) threads = TEAM_MOST;
   memset(c, 0, sizeof *c);
   c->team = (Team){team_run, team_run_waiting};
-  c->threads = threads;
+  c->threads = c->most = threads;
   c->started = 1;
   c->process = getpid();
   c->parts = aligned_alloc(64, (size_t)threads * sizeof *c->parts);

@@ -2,7 +2,7 @@
 """PyTorch's settings under torch.compile(backend="nereid"): TF32 and what it must leave alone,
 deterministic algorithms, settings that change between calls; names of options and modes; and
 layouts of results that PyTorch's settings or inputs ask for."""
-import os, pathlib, sys
+import os, pathlib, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -387,6 +387,32 @@ def check_default_order_of_draws():
                 seed()
 
 
+THREADS = """
+import os, torch, nereid
+torch.set_num_threads(1)
+f = torch.compile(lambda x: x.sin().exp().sum(1), backend="nereid")
+x = torch.randn(4000, 1000)
+count = lambda: len(os.listdir("/proc/self/task"))
+f(x)
+before = count()
+f(x)
+one = count() - before
+torch.set_num_threads(2)
+f(x)
+print(one, count() - before)
+"""
+
+
+def check_threads():
+    """Calls have no more threads than PyTorch's operators, unless NEREID_THREADS tells."""
+    for own, expected in (("", "0 1"), ("4", "0 0")):
+        env = {**os.environ, "NEREID_THREADS": own, "OMP_NUM_THREADS": "2"}
+        ran = subprocess.run([sys.executable, "-c", THREADS], env=env, capture_output=True,
+                             text=True)
+        tally.check(ran.stdout.strip() == expected,
+                    f"threads with NEREID_THREADS={own}: {ran.stdout} {ran.stderr[-500:]}")
+
+
 def main():
     torch.manual_seed(0)
     check_option_values()
@@ -401,6 +427,7 @@ def main():
     check_deterministic()
     check_changes()
     check_options()
+    check_threads()
 
 
 if __name__ == "__main__":

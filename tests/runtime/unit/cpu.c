@@ -1,6 +1,7 @@
 /* Device cpu with C written by hand: compiling, caching, running, and what may be missing.
  *
  * tests/run: all cores */
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,14 @@ static double process_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static int count_tasks(void) {
+  DIR *tasks = opendir("/proc/self/task");
+  int n = -2; /* . and .. */
+  while (tasks && readdir(tasks)) n++;
+  if (tasks) closedir(tasks);
+  return n;
+}
+
 /* A launch that all threads share, then none. */
 static void run_and_wait(nereid_device *d, nereid_launch *l, int64_t n, int *x) {
   nereid_launch_set_pointer(l, 0, x);
@@ -251,7 +260,18 @@ static void test_threads(void) {
   if (nereid_alloc((void **)&x, d, N * sizeof *x)) abort();
   memset(x, 0, N * sizeof *x);
   if (nereid_launch_new(&l, k, (uint32_t[]){(N + BLOCK - 1) / BLOCK, 1, 1})) abort();
+  const int before = count_tasks();
+  check(!nereid_device_set_threads(d, 0), "one thread at least");
   run_and_wait(d, l, N, x);
+  check(count_tasks() == before, "a launch with one thread makes no others");
+  check(!nereid_device_set_threads(d, 2), "two threads");
+  memset(x, 0, N * sizeof *x);
+  run_and_wait(d, l, N, x);
+  check(count_tasks() == before + 1, "a launch with two threads makes one more");
+  check(!nereid_device_set_threads(d, 100), "as many as the device has");
+  memset(x, 0, N * sizeof *x);
+  run_and_wait(d, l, N, x);
+  check(count_tasks() == before + 3, "a launch has no more threads than the device");
   nereid_launch_free(l);
   nereid_free(d, x);
   nereid_kernel_free(k);

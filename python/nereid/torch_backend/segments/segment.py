@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import os
 import re
 from typing import Callable
 
@@ -321,6 +322,15 @@ def _form(value) -> tuple | None:
     return sizes, tuple(strides), value.dtype
 
 
+_HAS_THREADS = bool(os.environ.get("NEREID_THREADS"))  # a number for Nereid alone
+
+
+def _follow_threads(device) -> None:
+    """A call has no more threads than one of PyTorch's operators would (torch.set_num_threads)."""
+    if not _HAS_THREADS:
+        device.set_threads(torch.get_num_threads())
+
+
 def _free_memory() -> str:
     """ "; 512 MiB free" """
     with contextlib.suppress(OSError), open("/proc/meminfo") as file:
@@ -383,7 +393,8 @@ class Compiled:
         """Makes the executable; by any thread, which holds the interpreter's lock for a moment."""
         try:
             graph = _nereid.Graph("<graph>", self.source.encode(), None, [], [], [])
-            executable = graph.compile(driver.device(self.name), {**self.options, "keep": True})
+            self.device = driver.device(self.name)
+            executable = graph.compile(self.device, {**self.options, "keep": True})
         except NereidError as error:
             if self.plan is None:
                 raise
@@ -397,7 +408,7 @@ class Compiled:
             return dict(self.__dict__)
         state = {**self.__dict__, "places": self._places(),
                  "bytes": self.executable.bytes(False)}
-        for name in ("plan", "text", "graph", "executable", "allocate", "empty"):
+        for name in ("plan", "text", "graph", "executable", "allocate", "empty", "device"):
             state.pop(name, None)  # one that was stored before has no graph
         return state
 
@@ -410,9 +421,9 @@ class Compiled:
         self.plan = self.text = None
         self.allocate = _torch_allocator(self.name, {})
         self.empty = _empty_of(torch.device(self.name))
-        device, made = driver.device(self.name), self.__dict__.pop("bytes")
+        self.device, made = driver.device(self.name), self.__dict__.pop("bytes")
         try:
-            self.executable = _nereid.Executable.from_bytes(made, device, None, True)
+            self.executable = _nereid.Executable.from_bytes(made, self.device, None, True)
         except NereidError:
             self.compile()
 
@@ -511,7 +522,9 @@ class Compiled:
     def _run(self, values: list):
         given = self._in_order(values)
         stream, workspace = 0, None
-        if self.cuda:
+        if not self.cuda:
+            _follow_threads(self.device)
+        else:
             stream = torch._C._cuda_getCurrentRawStream(self.index)
             workspace = self.allocate
         if self.forms is None or not _IS_READ:
