@@ -257,7 +257,7 @@ static void put_gpu_table(FILE *f, const ProjectTarget *t, size_t n, const char 
     if (maps) fprintf(f, "k%zu_maps, %d, &k%zu_plain},\n", i, maps, i);
     else fputs("NULL, 0, NULL},\n", f);
   }
-  fputs("    {NULL, NULL, NULL, 0, 0, NULL, 0, NULL},\n};\n", f);
+  fputs("    {NULL, NULL, NULL, 0, 0, 0, NULL, 0, NULL},\n};\n", f);
 }
 
 static int write_target(Project *p, const ProjectTarget *t) {
