@@ -170,7 +170,6 @@ static uint32_t flags_within(OnnxCall *c, const OnnxKnown *mask, Dim size) {
   int64_t most = dim_range(onnx_dims(c), size).hi;
   uint32_t end = most < mask->n ? (uint32_t)most : mask->n;
   while (end && !mask->at[end - 1].dim->value) end--;
-  if (!dim_is_int(size)) infer_at_least(&c->b.in, size, build_const(&c->b, end));
   return end;
 }
 
@@ -186,7 +185,6 @@ static Node *kept_at_run_time(OnnxCall *c, Dim size) {
 
 static Node *kept_of_known(OnnxCall *c, const OnnxKnown *mask, Dim size) {
   int64_t n = 0;
-  if (mask->dtype != DT_I1) onnx_fail(c, E_ONNX_FLAGS, c->in[1]->name);
   uint32_t end = flags_within(c, mask, size);
   for (uint32_t i = 0; i < end; i++) n += mask->at[i].dim->value != 0;
   OnnxKnown *kept = onnx_known_new(c, DT_I64, 1, &n);
@@ -201,6 +199,7 @@ void onnx_op_compress(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   bool data = onnx_has(c, 1) && !onnx_known(c, 1) && !onnx_is_of_run(c, 1);
   const OnnxKnown *mask = data ? NULL : onnx_need(c, 1);
+  if (mask && mask->dtype != DT_I1) onnx_fail(c, E_ONNX_FLAGS, c->in[1]->name);
   uint32_t axis = 0;
   if (onnx_has_attr(c, "axis")) {
     axis = onnx_axis_attr(c, "axis", 0, rank_of(x));
@@ -209,7 +208,9 @@ void onnx_op_compress(OnnxCall *c) {
     x = build_view(b, x, 1, &n);
   }
   Dim size = x->type.shape[axis];
-  Node *kept = mask ? kept_of_known(c, mask, size) : kept_at_run_time(c, size);
+  /* An open axis may be too short for some flags. */
+  bool cut = mask && dim_range(onnx_dims(c), size).lo < flags_within(c, mask, size);
+  Node *kept = mask && !cut ? kept_of_known(c, mask, size) : kept_at_run_time(c, size);
   Arg args[] = {arg_node(x), build_int(b, axis), arg_node(kept)};
   onnx_set(c, 0, build(b, OP_aten_index_select_default, 3, args));
 }
