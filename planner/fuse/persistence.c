@@ -3,7 +3,7 @@
 #include "planner/fuse/fuse.h"
 
 /* The tile that gains, in 16 bits, and the least sum that is worth it. */
-enum { PERSISTENT_ROWS = 128, PERSISTENT_COLUMNS = 256, PERSISTENT_SUM = 128 };
+enum { PERSISTENT_ROWS = 128, PERSISTENT_COLUMNS = 256, PERSISTENT_SUM = 64 };
 
 /* All sizes are known, and rows of 16-bit elements begin at multiples of the 16 bytes that the
  * copies take, whichever axis is contiguous. */

@@ -520,10 +520,12 @@ static StepChoice product_choice(const Tiles *t, const Group *g, const Tile *til
   if (images) c.grid[2] = image_phases(t->graph, g->nodes.data[0]);
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;
-  if (t->gpu && bm * bn > TILING_SMALL && product_persists(t->fusion, g)) {
+  Tile own = {(int)bm, (int)bn, tile->bk, tile->warps, tile->stages};
+  int stages = tiling_persistent_stages(&own);
+  if (t->gpu && stages && product_persists(t->fusion, g)) {
     Dim tiles = c.grid[0], most = dim_int(t->graph->dims, t->graph->gpu->processors);
     c.grid[0] = dim_min(t->graph->dims, tiles, most);
-    if (c.grid[0] != tiles) c.stages = TILING_PERSISTENT_STAGES;
+    if (c.grid[0] != tiles) c.stages = (uint32_t)stages;
   }
   return c;
 }
@@ -582,12 +584,15 @@ static bool has_contiguous_columns(Graph *g, Node *right) {
   return view_stride(g, right, right->type.rank - 2) == 1;
 }
 
-/* Phases are batches, which share the rows and the positions of the window. */
+/* Phases are batches, which share the rows and the positions of the window; an element is read at
+ * each of these. */
 static void share_phases(const Tiles *t, const Node *n, Product *p) {
   int64_t phases = image_phases(t->graph, n)->value;
   p->batch *= phases;
   p->m = (p->m + phases - 1) / phases;
   p->k = (p->k + phases - 1) / phases;
+  Window w = window_of(t->graph, n);
+  p->again = (int)dim_likely(t->graph->dims, window_count(t->graph, &w));
 }
 
 /* False: sizes are open. */

@@ -35,13 +35,13 @@ static const Candidate halves[] = {
     /* Without figures: where rings feed them. */
     {{64, 128, 64, 4, 5}, 0, 0},       {{64, 256, 64, 8, 4}, 0, 0},
     {{128, 128, 64, 8, 5}, 0, 0},
+    {{128, 256, 64, 8, 4}, 0, 0},
     /* Not measured of parts of images, whose rows are powers of two. */
-    {{128, 256, 64, 8, 4}, 0, 0},      {{128, 192, 64, 8, 5}, 0, 0},
-    {{192, 128, 64, 8, 5}, 0, 0},
+    {{128, 192, 64, 8, 5}, 0, 0},      {{192, 128, 64, 8, 5}, 0, 0},
     /* Each warpgroup has 96 columns, no whole panels of rows of a right operand. */
     {{192, 192, 64, 8, 4}, 0, 0},
 };
-enum { HALVES_WITHOUT = 7, HALVES_UNMEASURED = 4, HALVES_OF_COLUMNS = 1 };
+enum { HALVES_WITHOUT = 7, HALVES_UNMEASURED = 3, HALVES_OF_COLUMNS = 1 };
 /* Convolutions' too: channels are often multiples of 160 and not of 128. */
 static const Candidate image_halves[] = {{{128, 160, 64, 8, 4}, 6.6e6, 1}};
 /* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */
@@ -117,6 +117,13 @@ static int count_tiles(const Family *f, const Product *p) {
          (p->images ? HALVES_UNMEASURED : p->columns ? 0 : HALVES_OF_COLUMNS);
 }
 
+int tiling_persistent_stages(const Tile *t) {
+  enum { SMALL = 128 * 128, LARGE = 128 * 256, STAGES = 4, STAGES_OF_LARGE = 3 };
+  int area = t->bm * t->bn;
+  if (area <= SMALL || area > LARGE) return 0;
+  return area < LARGE ? STAGES : STAGES_OF_LARGE;
+}
+
 static double tile_time(const Candidate *c, const Product *p) {
   if (tiling_has_rings(p)) return tiling_ring_time(&c->tile, p);
   double programs =
@@ -145,11 +152,11 @@ static const Candidate *best(const Product *p, double *time) {
   return found;
 }
 
-/* Adds a tile to `n` in order of time. */
+/* Adds a tile to `n` in order of time, before others of the same: later ones have more stages. */
 static void insert_tile(const Candidate *c, const Product *p, double *times, Tile *out, int n) {
   double time = p ? tile_time(c, p) : n;
   int at = n;
-  for (; at > 0 && times[at - 1] > time; at--) {
+  for (; at > 0 && times[at - 1] >= time; at--) {
     times[at] = times[at - 1];
     out[at] = out[at - 1];
   }
@@ -173,9 +180,11 @@ static double adding(const Product *p, int parts) {
   return family(p)->launch + memory_time(p, elements * (8.0 * parts + 2));
 }
 
-int tiling_parts(const Product *p) {
+int tiling_parts(const Product *of) {
   double time;
   int parts = 1;
+  Product own = *of, *p = &own;
+  own.shallow = true; /* deep rings gain less of a long sum than its parts do */
   const Candidate *whole = best(p, &time);
   if (p->k < 2 * LEAST_STEPS * whole->tile.bk) return 1;
   for (int n = 2; n <= MAX_PARTS; n *= 2) {

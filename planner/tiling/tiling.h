@@ -24,6 +24,7 @@ typedef struct {
   bool sums; /* what is summed up is in groups, of which `batch` there are */
   bool columns; /* the right operand's columns are contiguous in memory: its transpose's rows */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */
+  bool shallow; /* rings have their tile's stages, whatever the launch */
   int again; /* operands are in memory once for so many times that they are read; 0: once */
 } Product;
 
@@ -31,10 +32,8 @@ typedef struct {
   int bm, bn, bk, warps, stages;
 } Tile;
 
-/* A program makes several tiles of more elements, and has so many stages then: three of a large
- * tile were faster than four, since fewer copies are issued between two tiles.  The most tiles of a
- * list. */
-enum { TILING_SMALL = 128 * 128, TILING_PERSISTENT_STAGES = 3, TILING_MAX = 20 };
+/* The most tiles of a list. */
+enum { TILING_MAX = 20 };
 
 /* For a GPU: all tiles for operands of dtype t, the one with the least time first; p NULL: sizes
  * are open, and the first is one for all of them.  Returns how many. */
@@ -44,8 +43,10 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]);
  * of kernels (tiling_ring.c). */
 bool tiling_has_rings(const Product *p);
 double tiling_ring_time(const Tile *t, const Product *p);
+/* How many stages a program has that makes several such tiles; 0: it makes one. */
+int tiling_persistent_stages(const Tile *t);
 /* The end of a tile while the next one's operands are copied: 1.5 us of 3.4, of 128x256 by hand. */
-static const double TILING_PERSISTENT_END = 0.44;
+static const double TILING_PERSISTENT_END = 0.6;
 
 /* Into how many parts to cut k, each of which a program of its own sums up, so that the whole takes
  * least, adding the parts included: a divisor of k, 1 for none. */

@@ -83,10 +83,23 @@ static double ring_time(const Tile *t, const Product *p, bool persists) {
   return estimate_stats(&f, p->gpu).us;
 }
 
+/* Launches of no more programs than processors run code with rings that fill shared memory
+ * (launch_deep_stages), if the loop fills these. */
+static int launched_stages(const Tile *t, const Product *p, double programs) {
+  enum { SLOT_MORE = 64, LEAST_MORE = 2, MOST = 12 };
+  int64_t slot = (int64_t)(t->bm + t->bn) * t->bk * dtype_bytes(p->dtype) + SLOT_MORE;
+  int deep = (int)((p->gpu->shared - BARRIERS_BYTES) / slot);
+  if (deep > MOST) deep = MOST;
+  bool runs = programs <= p->gpu->processors && deep >= t->stages + LEAST_MORE &&
+              t->bm >= GROUP_ROWS && !p->shallow;
+  return runs && ceil_div(p->k, t->bk) >= deep ? deep : t->stages;
+}
+
 double tiling_ring_time(const Tile *t, const Product *p) {
   Tile own = *t;
   double tiles = (double)p->batch * ceil_div(p->m, t->bm) * ceil_div(p->n, t->bn);
-  bool persists = p->persists && t->bm * t->bn > TILING_SMALL && tiles > p->gpu->processors;
-  if (persists) own.stages = TILING_PERSISTENT_STAGES;
+  int stages = tiling_persistent_stages(t);
+  bool persists = p->persists && stages && tiles > p->gpu->processors;
+  own.stages = persists ? stages : launched_stages(t, p, tiles);
   return ring_time(&own, p, persists);
 }
