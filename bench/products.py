@@ -5,18 +5,19 @@ of A and of B whether the array in memory is the operand (N) or its transpose (T
 cuBLAS by way of PyTorch: matmul, _int_mm, and _scaled_mm with fast accumulation.
 """
 # BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages: the same for both compilers.  Triton has no
-# tiles of 192 columns.
+# tiles of 192 rows or columns.
 SHAPES = [(128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (128, 128, 32, 4, 4), (128, 256, 64, 8, 4),
           (128, 128, 64, 4, 3), (256, 128, 64, 8, 3), (128, 128, 64, 8, 4), (128, 256, 32, 8, 4),
-          (64, 128, 64, 4, 4), (64, 256, 64, 4, 4), (128, 192, 64, 8, 4)]
+          (64, 128, 64, 4, 4), (64, 256, 64, 4, 4), (128, 192, 64, 8, 4), (192, 128, 64, 8, 4)]
 BYTE_SHAPES = [(128, 128, 128, 8, 3), (128, 256, 128, 8, 3), (128, 256, 128, 8, 4),
                (128, 128, 128, 4, 3), (256, 128, 128, 8, 3), (128, 128, 128, 8, 4),
                (128, 256, 64, 8, 4), (64, 128, 128, 4, 4), (64, 256, 128, 4, 3),
-               (128, 128, 64, 4, 4), (128, 192, 128, 8, 4)]
+               (128, 128, 64, 4, 4), (128, 192, 128, 8, 4), (256, 192, 128, 8, 3)]
 FLAT_SHAPES = [(16, 64, 128, 4, 4), (16, 64, 256, 4, 3), (16, 128, 128, 4, 4), (16, 128, 64, 4, 5),
                (16, 32, 256, 4, 4), (32, 64, 128, 4, 4), (64, 64, 128, 4, 4), (64, 64, 64, 4, 5),
                (64, 128, 64, 4, 4), (16, 64, 128, 8, 4), (16, 32, 256, 4, 8)]
-WORD_SHAPES = [(bm, bn, max(bk // 2, 32), w, s) for bm, bn, bk, w, s in SHAPES]
+WORD_SHAPES = [*((bm, bn, max(bk // 2, 32), w, s) for bm, bn, bk, w, s in SHAPES),
+               (256, 192, 32, 8, 3)]
 
 # dtype: its shapes, that of the result, and the bound of the error relative to the result's norm
 DTYPES = dict(bf16=(SHAPES, "bf16", 5e-3), f8e4nv=(BYTE_SHAPES, "bf16", 5e-3),
@@ -30,7 +31,7 @@ TABLE = ([("bf16", layout, size) for layout in ("NN", "NT", "TN", "TT")
          + [("f8e4nv", "NT", size) for size in CUBES[2:] + OTHERS[1:3] + [(1024, 18432, 7168)]]
          + [(dtype, layout, size) for dtype, layout in (("i8", "NT"), ("f32", "NN"), ("f32", "NT"),
                                                   ("f32", "TN"))
-            for size in CUBES[2:]])
+            for size in (*CUBES[2:], OTHERS[-1])])
 
 
 def library(m, dtype, a, b, result):

@@ -205,14 +205,15 @@ static bool has_boxes(Build *b, const ConvGradient *c, Node *slid, Node *other) 
 
 /* [o, window, c], of boxes. */
 static Node *boxes_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  enum { OPEN_IMAGES = 32 };
   Graph *g = b->in.g;
   const Dim *w = c->weight->type.shape;
   Dim windows = infer_product(&b->in, other->type.shape + 2, c->n);
   int64_t images = dim_likely(g->dims, other->type.shape[0]), taps = 1;
   for (uint32_t i = 0; i < c->n; i++) taps *= w[i + 2]->value;
-  int parts = images > 0 ? tiling_weight_parts(g->gpu, slid->type.dtype, w[0]->value, w[1]->value,
-                                               images * windows->value, taps)
-                         : 1;
+  if (images < 1) images = OPEN_IMAGES;
+  int parts = tiling_weight_parts(g->gpu, slid->type.dtype, w[0]->value, w[1]->value,
+                                  images * windows->value, taps);
   Node *y = build(b, OP_nereid_conv_weight_default,
                   ARGS(arg_node(decompose_channels_last(b, other)),
                        arg_node(decompose_channels_last(b, slid)), arg_dims(g, c->n, w + 2),
