@@ -35,15 +35,15 @@ static const Candidate halves[] = {
     /* Without figures: where rings feed them. */
     {{64, 128, 64, 4, 5}, 0, 0},       {{64, 256, 64, 8, 4}, 0, 0},
     {{128, 128, 64, 8, 5}, 0, 0},
-    {{128, 256, 64, 8, 4}, 0, 0},
-    /* Not measured of parts of images, whose rows are powers of two. */
-    {{128, 192, 64, 8, 5}, 0, 0},      {{192, 128, 64, 8, 5}, 0, 0},
+    {{128, 256, 64, 8, 4}, 0, 0},      {{128, 192, 64, 8, 5}, 0, 0},
+    /* Not of parts of images, whose rows are powers of two. */
+    {{192, 128, 64, 8, 5}, 0, 0},
     /* Each warpgroup has 96 columns, no whole panels of rows of a right operand. */
     {{192, 192, 64, 8, 4}, 0, 0},
 };
-enum { HALVES_WITHOUT = 7, HALVES_UNMEASURED = 3, HALVES_OF_COLUMNS = 1 };
+enum { HALVES_WITHOUT = 7, HALVES_OF_ROWS = 2, HALVES_OF_COLUMNS = 1 };
 /* Convolutions' too: channels are often multiples of 160 and not of 128. */
-static const Candidate image_halves[] = {{{128, 160, 64, 8, 4}, 6.6e6, 1}};
+static const Candidate image_halves[] = {{{128, 160, 64, 8, 5}, 6.6e6, 1}};
 /* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */
 static const Candidate bytes[] = {
     {{64, 128, 128, 4, 4}, 8.7e6, 2},   {{128, 128, 128, 8, 4}, 11.0e6, 1},
@@ -114,7 +114,7 @@ static double product_bytes(const Product *p) {
 static int count_tiles(const Family *f, const Product *p) {
   if (!p || f != &half_tiles || !tiling_has_rings(p)) return f->count;
   return f->count + HALVES_WITHOUT -
-         (p->images ? HALVES_UNMEASURED : p->columns ? 0 : HALVES_OF_COLUMNS);
+         (p->images ? HALVES_OF_ROWS : p->columns ? 0 : HALVES_OF_COLUMNS);
 }
 
 int tiling_persistent_stages(const Tile *t) {
