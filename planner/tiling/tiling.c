@@ -117,13 +117,6 @@ static int count_tiles(const Family *f, const Product *p) {
          (p->images ? HALVES_OF_ROWS : p->columns ? 0 : HALVES_OF_COLUMNS);
 }
 
-int tiling_persistent_stages(const Tile *t) {
-  enum { SMALL = 128 * 128, LARGE = 128 * 256, STAGES = 4, STAGES_OF_LARGE = 3 };
-  int area = t->bm * t->bn;
-  if (area <= SMALL || area > LARGE) return 0;
-  return area < LARGE ? STAGES : STAGES_OF_LARGE;
-}
-
 static double tile_time(const Candidate *c, const Product *p) {
   if (tiling_has_rings(p)) return tiling_ring_time(&c->tile, p);
   double programs =

@@ -83,6 +83,13 @@ static double ring_time(const Tile *t, const Product *p, bool persists) {
   return estimate_stats(&f, p->gpu).us;
 }
 
+int tiling_persistent_stages(const Tile *t) {
+  enum { SMALL = 128 * 128, LARGE = 128 * 256, STAGES = 4, STAGES_OF_LARGE = 3 };
+  int area = t->bm * t->bn;
+  if (area <= SMALL || area > LARGE) return 0;
+  return area < LARGE ? STAGES : STAGES_OF_LARGE;
+}
+
 /* Launches of no more programs than processors run code with rings that fill shared memory
  * (launch_deep_stages), if the loop fills these. */
 static int launched_stages(const Tile *t, const Product *p, double programs) {
