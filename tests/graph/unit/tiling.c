@@ -57,6 +57,40 @@ static void test_images(void) {
   check(first(&wide).bn != 160, "products have none");
 }
 
+/* Measured on an H200: 12608x768x3072 took 98 us in 128x128 and 79.5 in a loop over 128x192, four
+ * stages; 8192x30528x768 720 in a loop over 192x192, 615 to 641 in the tiles that stay. */
+static void test_loops(void) {
+  Tile large = {128, 256, 64, 8, 4}, wide = {128, 192, 64, 8, 5}, square = {192, 192, 64, 8, 4};
+  Tile small = {128, 128, 64, 8, 5};
+  check(tiling_persistent_stages(&large) == 3 && tiling_persistent_stages(&wide) == 4 &&
+            !tiling_persistent_stages(&square) && !tiling_persistent_stages(&small),
+        "stages of a program of several tiles");
+  Product gradient = product(DT_BF16, 12608, 768, 3072), head = product(DT_BF16, 8192, 30528, 768);
+  gradient.persists = head.persists = true;
+  head.columns = true;
+  check(first(&gradient).bm == 128 && first(&gradient).bn == 192, "a gradient's tile");
+  check(first(&head).bm * first(&head).bn < 192 * 192, "a head's tile");
+}
+
+/* Launches of few programs have rings that fill shared memory: 16 images of 512 channels at 7x7 took
+ * 24.5 us in tiles of 64x32 and 15.4 in 64x64. */
+static void test_deep_rings(void) {
+  Product few = product(DT_BF16, 784, 512, 4608);
+  few.images = true;
+  few.again = 9;
+  Tile t = first(&few);
+  check(t.bm == 64 && t.bn == 64, "a tile of few programs");
+  few.shallow = true;
+  check(tiling_ring_time(&t, &few) > 20, "rings of its own stages");
+}
+
+/* Parts of the windows fill the processors, but for those of much work. */
+static void test_weight_parts(void) {
+  check(tiling_weight_parts(&gpu, DT_BF16, 128, 128, 100352, 9) > 1, "windows are in parts");
+  check(tiling_weight_parts(&gpu, DT_BF16, 4096, 4096, 6272, 9) == 1, "many tiles are in none");
+  check(tiling_weight_parts(&gpu, DT_BF16, 64, 64, 100, 9) == 1, "few windows are in none");
+}
+
 /* Patches of 4x4 with 3 channels, 96 of the result: 64x128 took 28 us, the rings' best tile 100. */
 static void test_elements(void) {
   Product patches = product(DT_BF16, 100352, 96, 48);
@@ -158,6 +192,9 @@ int main(void) {
   test_gpus();
   test_rounded();
   test_images();
+  test_loops();
+  test_deep_rings();
+  test_weight_parts();
   test_elements();
   test_measured();
   test_sums();
