@@ -145,11 +145,13 @@ static const Candidate *best(const Product *p, double *time) {
   return found;
 }
 
-/* Adds a tile to `n` in order of time, before others of the same: later ones have more stages. */
+/* Adds a tile to `n` in order of time, before others of the same, which have fewer stages; of a large
+ * tile three stages are no slower. */
 static void insert_tile(const Candidate *c, const Product *p, double *times, Tile *out, int n) {
   double time = p ? tile_time(c, p) : n;
   int at = n;
-  for (; at > 0 && times[at - 1] >= time; at--) {
+  bool before = p && (p->images || c->tile.bm * c->tile.bn < 128 * 256);
+  for (; at > 0 && (times[at - 1] > time || (before && times[at - 1] == time)); at--) {
     times[at] = times[at - 1];
     out[at] = out[at - 1];
   }

@@ -46,7 +46,7 @@ double tiling_ring_time(const Tile *t, const Product *p);
 /* How many stages a program has that makes several such tiles; 0: it makes one. */
 int tiling_persistent_stages(const Tile *t);
 /* The end of a tile while the next one's operands are copied: 1.5 us of 3.4, of 128x256 by hand. */
-static const double TILING_PERSISTENT_END = 0.6;
+static const double TILING_PERSISTENT_END = 0.44;
 
 /* Into how many parts to cut k, each of which a program of its own sums up, so that the whole takes
  * least, adding the parts included: a divisor of k, 1 for none. */

@@ -84,9 +84,9 @@ static double ring_time(const Tile *t, const Product *p, bool persists) {
 }
 
 int tiling_persistent_stages(const Tile *t) {
-  enum { SMALL = 128 * 128, LARGE = 128 * 256, STAGES = 4, STAGES_OF_LARGE = 3 };
+  enum { SMALL = 128 * 128, LARGE = 128 * 256, ROWS = 128, STAGES = 4, STAGES_OF_LARGE = 3 };
   int area = t->bm * t->bn;
-  if (area <= SMALL || area > LARGE) return 0;
+  if (area <= SMALL || area > LARGE || t->bm > ROWS) return 0;
   return area < LARGE ? STAGES : STAGES_OF_LARGE;
 }
 

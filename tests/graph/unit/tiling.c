@@ -61,9 +61,10 @@ static void test_images(void) {
  * stages; 8192x30528x768 720 in a loop over 192x192, 615 to 641 in the tiles that stay. */
 static void test_loops(void) {
   Tile large = {128, 256, 64, 8, 4}, wide = {128, 192, 64, 8, 5}, square = {192, 192, 64, 8, 4};
-  Tile small = {128, 128, 64, 8, 5};
+  Tile small = {128, 128, 64, 8, 5}, high = {192, 128, 64, 8, 5};
   check(tiling_persistent_stages(&large) == 3 && tiling_persistent_stages(&wide) == 4 &&
-            !tiling_persistent_stages(&square) && !tiling_persistent_stages(&small),
+            !tiling_persistent_stages(&square) && !tiling_persistent_stages(&small) &&
+            !tiling_persistent_stages(&high),
         "stages of a program of several tiles");
   Product gradient = product(DT_BF16, 12608, 768, 3072), head = product(DT_BF16, 8192, 30528, 768);
   gradient.persists = head.persists = true;
