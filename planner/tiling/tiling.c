@@ -145,8 +145,8 @@ static const Candidate *best(const Product *p, double *time) {
   return found;
 }
 
-/* Adds a tile to `n` in order of time, before others of the same, which have fewer stages; of a large
- * tile three stages are no slower. */
+/* Adds a tile to `n` in order of time, before others of the same, which have fewer stages; of a
+ * large tile three stages are no slower. */
 static void insert_tile(const Candidate *c, const Product *p, double *times, Tile *out, int n) {
   double time = p ? tile_time(c, p) : n;
   int at = n;

@@ -470,7 +470,7 @@ def check_default(machine):
         check(not machine.calls(), f"a small product on {device}: {machine.calls()}")
 
 
-GATED = """def forward(self, x: "bf16[2048, 2048]", w: "bf16[8192, 2048]", w2: "bf16[8192, 2048]"):
+GATED = """def forward(self, x: "bf16[25088, 1024]", w: "bf16[256, 1024]", w2: "bf16[256, 1024]"):
     gate = torch.ops.aten.linear.default(x, w)
     up = torch.ops.aten.linear.default(x, w2)
     open = torch.ops.aten.silu.default(gate)

@@ -73,8 +73,8 @@ static void test_loops(void) {
   check(first(&head).bm * first(&head).bn < 192 * 192, "a head's tile");
 }
 
-/* Launches of few programs have rings that fill shared memory: 16 images of 512 channels at 7x7 took
- * 24.5 us in tiles of 64x32 and 15.4 in 64x64. */
+/* Launches of few programs have rings that fill shared memory: 16 images of 512 channels at 7x7
+ * took 24.5 us in tiles of 64x32 and 15.4 in 64x64. */
 static void test_deep_rings(void) {
   Product few = product(DT_BF16, 784, 512, 4608);
   few.images = true;

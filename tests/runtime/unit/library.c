@@ -100,7 +100,7 @@ static void times(void) {
   check_call(library_times(75, &p).kernels == 0, "another GPU");
   p.tf32 = true;
   check_call(library_times(90, &p).kernels == 0, "other numbers");
-  p = (TimedProblem){TIMED_WEIGHT, DT_BF16, false, 1, 25088, 256, 2304, 9, 1};
+  p = (TimedProblem){TIMED_WEIGHT, DT_BF16, false, 1, 1605632, 64, 147, 49, 2};
   t = library_times(90, &p);
   check_call(t.library > 0 && t.library < 0.5 * t.kernels, "the gradient of a window");
   p.m = 1;
