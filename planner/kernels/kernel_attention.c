@@ -692,7 +692,7 @@ void attention_reserve_names(Kernel *k) {
       "nmask", "emask",  "BM",      "BN",         "BD",       "BE",    "EDGE",  "grad",   "sums",
       "delta", "seed",   "bits",    "keep",       "kept",     "dp",    "ds",    "dk",     "dmask",
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
-      "place", "turns",  "seen",    "seen_first", "seen_last", "full_table"};
+      "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -846,7 +846,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"scaled", scale_factor(&w, false)},
       {"scale_later", scale_factor(&w, true)},
       {"higher", higher_text(&w)},
-      {"exp", attention_exp(&w)},
+      {"shares", attention_shares(&w, scale_factor(&w, true), attention_exp(&w))},
       {"mask", mask},
       {"seed", seed},
       {"keep", keep},

@@ -56,6 +56,8 @@ const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, D
                                    const char *first, const char *second);
 /* Takes factors out of the function of scores (kernel_scores.c). */
 void attention_fold_factors(AttentionWriter *w);
+/* The statements that make shares, and the factor of older ones, of scores by `factor` ("": 1). */
+const char *attention_shares(const AttentionWriter *w, const char *factor, const char *exp);
 /* The tile of a mask, or of a function of scores. */
 Value attention_value_of_scores(AttentionWriter *w, Node *n);
 /* The statements that apply the function of scores and the mask to a tile of scores. */

@@ -428,7 +428,7 @@ def widths_on_hopper(d, e, t, s, h, kv):
 # Before them are `row` and `key`, integers of 64 bits, and `table`, of 200 numbers.
 ATEN = "torch.ops.aten"
 FUNCTIONS = {
-    "scaled": (f"y = {ATEN}.mul.Tensor(x, 0.5)", lambda x, row, key: x * 0.5, "tl.exp("),
+    "scaled": (f"y = {ATEN}.mul.Tensor(x, 0.5)", lambda x, row, key: x * 0.5, "factor"),
     "capped": (f"a = {ATEN}.div.Tensor(x, 3)\nb = {ATEN}.tanh.default(a)\n"
                f"y = {ATEN}.mul.Tensor(b, 3)", lambda x, row, key: 3 * np.tanh(x / 3), "tanh * 3"),
     "capped and moved": (f"a = {ATEN}.tanh.default(x)\ny = {ATEN}.add.Tensor(a, x)",

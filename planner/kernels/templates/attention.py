@@ -16,8 +16,7 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, {{bound
         highest = tl.max(scores, 1){{scale_later}}
         higher = {{higher}}
         shift = {{shift}}
-        p = {{exp}}(scores{{scale_later}} - shift[:, None])
-        older = {{exp}}(most - shift)
+{{shares}}
         total = total * older + tl.sum(p, 1)
 {{keep}}
 {{kept}}
