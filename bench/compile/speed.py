@@ -7,11 +7,13 @@ A model is a process; its sides take turns, round by round, and the median of th
 With --at-once N so many models compile beside each other; they are measured one after another once
 all are ready, so that the GPU's memory must hold them all.
 Sides: eager, inductor, nereid, and with CUDA graphs inductor-graphs, nereid-graphs; nereid-aten
-leaves products and convolutions to PyTorch, nereid-libraries products to cuBLAS.  Inference is in
-bf16; a training step is forward and backward in bf16 autocast, and a fused AdamW.  RESULTS is a
-file of JSON lines, which a later run continues; `--report` prints its table."""
+leaves products and convolutions to PyTorch, nereid-libraries products to cuBLAS, and nereid-cudnn
+and nereid-graphs-cudnn have cuDNN's attention in the place of Nereid's.  Inference is in bf16; a
+training step is forward and backward in bf16 autocast, and a fused AdamW.  RESULTS is a file of
+JSON lines, which a later run continues; `--report` prints its table."""
 
 import argparse
+import contextlib
 import json
 import math
 import statistics
@@ -28,6 +30,8 @@ SIDES = ("eager", "inductor", "nereid", "inductor-graphs", "nereid-graphs")
 # What a side whose name has `aten` leaves to PyTorch.
 PRODUCTS = ("aten.mm.default", "aten.addmm.default", "aten.bmm.default", "aten.baddbmm.default",
             "aten.convolution.default", "aten.convolution_backward.default")
+ATTENTION = ("aten._scaled_dot_product_cudnn_attention.default",
+             "aten._scaled_dot_product_cudnn_attention_backward.default")
 
 
 # ---- one model, in a process of its own ----
@@ -48,7 +52,20 @@ def compiled(model, side):
         options["by_pytorch"] = PRODUCTS
     if "libraries" in more:
         options["libraries"] = "always"
+    if "cudnn" in more:
+        options["by_pytorch"] = ATTENTION
     return torch.compile(model, backend=name, options=options)
+
+
+def attention_of(side):
+    """The context in which a side's attention is chosen: cuDNN's, where it can compute it."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    if "cudnn" not in side.split("-"):
+        return contextlib.nullcontext()
+    order = (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION,
+             SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
+    return sdpa_kernel(list(order), set_priority=True)
 
 
 class Side:
@@ -76,6 +93,10 @@ class Side:
         self.loss_of = workloads.loss_of
 
     def step(self):
+        with attention_of(self.name):
+            return self.step_here()
+
+    def step_here(self):
         import torch
 
         if not self.train:
