@@ -69,9 +69,10 @@ Choice plan_memory_choice(const Plan *p, const Type *t, int axis, int64_t vector
 /* Visitor of ops, in order: notes along which axes data decides. */
 void plan_note_data_axes(TileOp *op, void *ctx);
 bool plan_is_scattered(const Plan *p, const TileValue *ptr);
-/* Visitor: notes which loads shall run ahead. */
-/* Is it in a loop of several products, which writes no memory, on a machine with bulk copies? */
+/* Is it in a loop of several products on a machine with bulk copies, which writes memory by plain
+ * stores alone? */
 bool plan_is_among_products(const Plan *p, const TileOp *op);
+/* Visitor: notes which loads shall run ahead. */
 void plan_note_ahead(TileOp *op, void *ctx);
 /* The layout that an access through pointers, or to a view, would like best. */
 Choice plan_pointer_choice(const Plan *p, const TileValue *ptr, const TileValue *mask, int rank);
@@ -98,6 +99,9 @@ Layout plan_unbroadcast(const Layout *l, const Type *from);
 
 /* ---- plan_anchors.c ---- */
 
+/* Is the stored value a product's result whose positions got other names, in a loop of several
+ * products?  It keeps the product's layout: the names may put beside each other what a thread has. */
+bool plan_is_renamed_product(Plan *p, const TileOp *store);
 /* Visitor: a small load that got no suitable layout chooses one as other loads do. */
 void plan_settle_small_load(TileOp *op, void *ctx);
 /* Visitor: notes of which groups larger tiles are made. */

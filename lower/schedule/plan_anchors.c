@@ -85,6 +85,14 @@ static Choice slot_choice(const Plan *p, const TileOp *op) {
   return (Choice){.rank = RANK_STORE, .layout = schedule_slot(p->u, t, (div & -div) * size)};
 }
 
+bool plan_is_renamed_product(Plan *p, const TileOp *store) {
+  const TileValue *v = store->args[1];
+  if (store->code != TILE_STORE || !v->def || v->def->code != TILE_RESHAPE || !plan_is_among_products(p, store)) return false;
+  while (v->def && (v->def->code == TILE_RESHAPE || v->def->code == TILE_TRANS))
+    v = v->def->args[0];
+  return plan_held(p, v) && p->dot[plan_find(p, v->id)];
+}
+
 static void anchor_op(TileOp *op, void *ctx) {
   Plan *p = ctx;
   switch (op->code) {
@@ -103,7 +111,7 @@ static void anchor_op(TileOp *op, void *ctx) {
       return;
     case TILE_UNPARK: plan_offer(p, op->results[0], slot_choice(p, op)); return;
     case TILE_STORE:
-      if (plan_held(p, op->args[1]))
+      if (plan_held(p, op->args[1]) && !plan_is_renamed_product(p, op))
         plan_offer(p, op->args[1], plan_pointer_choice(p, op->args[0], op->args[2], RANK_STORE));
       return;
     case TILE_VIEW_STORE:

@@ -73,20 +73,21 @@ Choice plan_memory_choice(const Plan *p, const Type *t, int axis, int64_t vector
 
 typedef struct {
   int dots;
-  bool writes; /* to memory */
+  bool stores, writes; /* to memory: plain stores, other accesses */
 } LoopBody;
 
 static void note_body(TileOp *op, void *ctx) {
   LoopBody *body = ctx;
   body->dots += op->code == TILE_DOT;
-  body->writes |= (tile_op_flags(op->code) & TILE_WRITE) != 0;
+  body->stores |= op->code == TILE_STORE;
+  body->writes |= op->code != TILE_STORE && tile_op_flags(op->code) & TILE_WRITE;
 }
 
 /* Has a loop one dot, and writes no memory? */
 static bool only_multiplies(TileBlock *b) {
   LoopBody body = {0};
   tile_walk(b, note_body, &body);
-  return body.dots == 1 && !body.writes;
+  return body.dots == 1 && !body.writes && !body.stores;
 }
 
 bool plan_is_among_products(const Plan *p, const TileOp *op) {

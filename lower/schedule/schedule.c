@@ -211,6 +211,16 @@ typedef struct {
   VEC(Layout) list;
 } Stores;
 
+/* Does a thread store words of a product's result, as it has it, in a loop of several products?  An
+ * exchange would take barriers, which hold all warpgroups in step. */
+static bool stores_words(const Plan *p, const TileOp *op, const Layout *l, Run run) {
+  int64_t least = MACHINE_COPY_LEAST / plan_elem_bytes(op->args[0]), n = 1;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].hw == HW_REG && l->d[i].axis == run.axis && layout_weight(l, i) == 1)
+      n = l->d[i].extent;
+  return plan_is_among_products(p, op) && (n < run.n ? n : run.n) >= least;
+}
+
 /* A store keeps its value's layout, but for fragments: their rows are apart, and what a warp stores
  * at once shall be in one.  Of a tile that is crossed a thread stores what it has along the store's
  * axis. */
@@ -227,7 +237,9 @@ static void choose_store(TileOp *op, void *ctx) {
   Layout l = plan_memory_choice(p, &value->type, run.axis, run.n, RANK_STORE).layout;
   if (ptr_in) l = *ptr_in;
   else if (held && held->crossed) l = schedule_vectors_along(held_in, run.axis);
-  else if (held && (!machine_has(p->u->machine, HAS_COALESCING) || held->rank != RANK_DOT))
+  else if (held && plan_is_renamed_product(p, op)) l = schedule_runs_along(held_in, run.axis);
+  else if (held && (!machine_has(p->u->machine, HAS_COALESCING) || held->rank != RANK_DOT ||
+                    stores_words(p, op, held_in, run)))
     l = *held_in;
   vec_push(p->u->arena, &s->list, l);
 }

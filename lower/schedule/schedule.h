@@ -73,6 +73,8 @@ typedef struct {
 Layout schedule_crossed(const Type *tile, const Cross *x, int warps, int lanes);
 /* The same, but for the order of a thread's registers: neighbours along the axis are neighbours. */
 Layout schedule_vectors_along(const Layout *l, int axis);
+/* The same for all that a thread has beside each other along the axis. */
+Layout schedule_runs_along(const Layout *l, int axis);
 /* A thread holds n elements along `axis`, and lanes follow axis `first`, then the last ones. */
 Layout schedule_repeated(const Type *tile, int first, int axis, int n, int warps, int lanes);
 /* The layout in which registers spell the least significant digits of the axis. */

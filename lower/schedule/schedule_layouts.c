@@ -145,27 +145,60 @@ Layout schedule_crossed(const Type *tile, const Cross *x, int warps, int lanes) 
   return l;
 }
 
-Layout schedule_vectors_along(const Layout *l, int axis) {
-  Layout r = *l;
-  int first = -1, span = layout_registers(l);
+/* The digit of registers whose unit is `weight` along the axis; -1: there is none. */
+static int register_digit(const Layout *l, int axis, int64_t weight) {
   for (int i = 0; i < l->ndigits; i++)
-    if (l->d[i].axis == axis && l->d[i].hw == HW_REG && layout_weight(l, i) == 1) first = i;
-  if (first < 0) return r;
-  r.d[first].stride = 1;
-  int32_t next = l->d[first].extent;
+    if (l->d[i].axis == axis && l->d[i].hw == HW_REG && layout_weight(l, i) == weight) return i;
+  return -1;
+}
+
+/* `most` digits come first, as far as they are beside each other along the axis. */
+static Layout registers_along(const Layout *l, int axis, int most) {
+  Layout r = *l;
+  int span = layout_registers(l), i;
+  bool first[MAX_DIGITS] = {false};
+  int32_t next = 1;
+  for (int n = 0; n < most && (i = register_digit(l, axis, next)) >= 0; n++) {
+    first[i] = true;
+    r.d[i].stride = next;
+    next *= l->d[i].extent;
+  }
+  if (next == 1) return r;
   for (int32_t at = 1; at < span;) { /* the others, in the order of their strides */
     int32_t step = span;
-    for (int i = 0; i < l->ndigits; i++) {
-      const Digit *d = &l->d[i];
+    for (int k = 0; k < l->ndigits; k++) {
+      const Digit *d = &l->d[k];
       if (d->hw != HW_REG || d->stride != at) continue;
       step = at * d->extent;
-      if (i == first) continue;
-      r.d[i].stride = next;
+      if (first[k]) continue;
+      r.d[k].stride = next;
       next *= d->extent;
     }
     at = step;
   }
   return r;
+}
+
+Layout schedule_vectors_along(const Layout *l, int axis) { return registers_along(l, axis, 1); }
+
+/* Neighbours in registers that follow each other along an axis are one digit. */
+static Layout merge_registers(const Layout *l) {
+  Layout r = *l;
+  r.ndigits = 0;
+  for (int i = 0; i < l->ndigits; i++) {
+    Digit *last = r.ndigits ? &r.d[r.ndigits - 1] : NULL;
+    const Digit *d = &l->d[i];
+    bool joins = last && last->axis == d->axis && last->hw == HW_REG && d->hw == HW_REG &&
+                 last->stride == d->stride * d->extent;
+    if (joins) *last = (Digit){last->extent * d->extent, d->stride, d->hw, d->axis};
+    else r.d[r.ndigits++] = *d;
+  }
+  return r;
+}
+
+Layout schedule_runs_along(const Layout *l, int axis) {
+  Layout r = registers_along(l, axis, l->ndigits);
+  return merge_registers(&r);
 }
 
 Layout schedule_registers_last(const Layout *l, int axis) {
