@@ -61,8 +61,10 @@ static bool result_is_used(const Build *b, int64_t i) {
 
 static int64_t known_or_one(Dim x) { return dim_is_int(x) && x->value > 0 ? x->value : 1; }
 
-/* How many programs share the keys of few rows: `k` has the heads whose rows are packed. */
+/* How many programs share the keys of few rows: `k` has the heads whose rows are packed.  Where
+ * results alone have a program for nearly each multiprocessor, they need no sum of shares. */
 static int64_t splits_of(Build *b, const Node *q, const Node *k) {
+  enum { TENTHS = 9 };
   const Dim *shape = q->type.shape, *of_keys = k->type.shape;
   DimRange keys = dim_range(b->in.g->dims, of_keys[2]);
   if (!dim_is_int(shape[2]) || shape[2]->value > ROWS_FEW) return 1;
@@ -72,6 +74,7 @@ static int64_t splits_of(Build *b, const Node *q, const Node *k) {
                       (rows + ROWS_FEW - 1) / ROWS_FEW};
   int64_t batches = 1;
   for (int i = 0; i < 3; i++) batches = counts[i] > wanted ? wanted : batches * counts[i];
+  if (10 * batches >= TENTHS * (int64_t)b->in.g->gpu->processors) return 1;
   int64_t splits = wanted / (batches > 0 ? batches : 1);
   if (splits > SPLITS_MAX) splits = SPLITS_MAX;
   if (splits > most) splits = most;
