@@ -6,6 +6,11 @@ the rows' sums of grad * out.  A program of `grad_keys` takes BLOCK_M keys of on
 rows, and makes the gradients of these keys and values; one of `grad_query` takes rows through the
 keys.  Nothing is added by atomics, so that results are the same from run to run.
 
+With `kept_ptr`, [heads, seq_len, pitch], `grad_keys` stores gradients of scores there, keys first,
+from which `grad_query_of_kept` makes those of queries by one product instead of three.  Its BLOCK_M
+divides that of `grad_keys`.  A thread has rows 8b + 2q and 8b + 2q + 1 of 32, for its q: they are
+stored at 8q + 2b and 8q + 2b + 1, beside each other.  `pitch` is a multiple of 32.
+
 build/nereid run examples/kernels/attention_backward.py:grad_query q_ptr=randn:bf16[4,200,64] k_ptr=randn:bf16[4,200,64] v_ptr=randn:bf16[4,200,64] grad_ptr=randn:bf16[4,200,64] sums_ptr=ones:f32[4,200] delta_ptr=zeros:f32[4,200] dq_ptr=empty:bf16[4,200,64] seq_len=200 scale=0.125 -D HEAD_DIM=64 -D BLOCK_M=64 -D BLOCK_N=32 -D CAUSAL=True --grid "cdiv(seq_len, BLOCK_M), 4"
 """
 import triton
@@ -28,7 +33,7 @@ def row_sums(out_ptr, grad_ptr, delta_ptr, n_rows, HEAD_DIM: tl.constexpr, BLOCK
 @triton.jit
 def grad_keys(q_ptr, k_ptr, v_ptr, grad_ptr, sums_ptr, delta_ptr, dk_ptr, dv_ptr, seq_len, scale,
               HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
-              CAUSAL: tl.constexpr):
+              CAUSAL: tl.constexpr, kept_ptr=None, pitch=0):
     first_key = tl.program_id(0) * BLOCK_M
     row = tl.program_id(1).to(tl.int64) * seq_len
     head = row * HEAD_DIM
@@ -36,6 +41,8 @@ def grad_keys(q_ptr, k_ptr, v_ptr, grad_ptr, sums_ptr, delta_ptr, dk_ptr, dv_ptr
     grad_ptr += head
     sums_ptr += row
     delta_ptr += row
+    if kept_ptr is not None:
+        kept_ptr += row * pitch
     keys = first_key + tl.arange(0, BLOCK_M)
     dims = tl.arange(0, HEAD_DIM)
     offsets = head + keys[:, None] * HEAD_DIM + dims[None, :]
@@ -65,9 +72,14 @@ def grad_keys(q_ptr, k_ptr, v_ptr, grad_ptr, sums_ptr, delta_ptr, dk_ptr, dv_ptr
         if CAUSAL:
             if start < full:
                 p = tl.where(keys[:, None] <= rows[None, :], p, 0.0)
-        ds = p * (dp - delta[None, :])
+        ds = (p * (dp - delta[None, :])).to(q.dtype)
         dv = tl.dot(p.to(grad.dtype), grad, dv)
-        dk = tl.dot(ds.to(q.dtype), q, dk)
+        if kept_ptr is not None:
+            kept = tl.reshape(ds, (BLOCK_M, BLOCK_N // 32, 4, 4, 2))
+            kept = tl.reshape(tl.permute(kept, (0, 1, 3, 2, 4)), (BLOCK_M, BLOCK_N))
+            at = keys[:, None].to(tl.int64) * pitch + rows[None, :]
+            tl.store(kept_ptr + at, kept, mask=inside & (rows[None, :] < pitch))
+        dk = tl.dot(ds, q, dk)
     tl.store(dk_ptr + offsets, (dk * scale).to(dk_ptr.dtype.element_ty), mask=inside)
     tl.store(dv_ptr + offsets, dv.to(dv_ptr.dtype.element_ty), mask=inside)
 
@@ -115,3 +127,34 @@ def grad_query(q_ptr, k_ptr, v_ptr, grad_ptr, sums_ptr, delta_ptr, dq_ptr, seq_l
         ds = p * (dp - delta[:, None])
         dq = tl.dot(ds.to(k.dtype), k, dq)
     tl.store(dq_ptr + offsets, (dq * scale).to(dq_ptr.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def grad_query_of_kept(kept_ptr, k_ptr, dq_ptr, seq_len, pitch, head_pitch, scale,
+                       HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                       CAUSAL: tl.constexpr):
+    """head_pitch: numbers that a head has in kept_ptr."""
+    first_row = tl.program_id(0) * BLOCK_M
+    if CAUSAL:  # the longest loops begin first
+        first_row = (tl.num_programs(0) - 1 - tl.program_id(0)) * BLOCK_M
+    head = tl.program_id(1).to(tl.int64)
+    kept_ptr += head * head_pitch
+    at = tl.arange(0, BLOCK_M)
+    places = first_row + at
+    rows = first_row + at // 32 * 32 + at // 2 % 4 * 8 + at // 8 % 4 * 2 + at % 2
+    dims = tl.arange(0, HEAD_DIM)
+    dq = tl.zeros((BLOCK_M, HEAD_DIM), tl.float32)
+    last = seq_len
+    if CAUSAL:
+        last = min(first_row + BLOCK_M, seq_len)
+    for start in range(0, last, BLOCK_N):
+        keys = start + tl.arange(0, BLOCK_N)
+        there = keys[:, None] < seq_len
+        offsets = (head * seq_len + keys[:, None]) * HEAD_DIM + dims[None, :]
+        k = tl.load(k_ptr + offsets, mask=there, other=0.0)
+        kept = tl.load(kept_ptr + keys[:, None] * pitch + places[None, :],
+                       mask=there & (places[None, :] < pitch), other=0.0)
+        dq = tl.dot(tl.trans(kept), k, dq)
+    offsets = (head * seq_len + rows[:, None]) * HEAD_DIM + dims[None, :]
+    dq *= scale
+    tl.store(dq_ptr + offsets, dq.to(dq_ptr.dtype.element_ty), mask=rows[:, None] < seq_len)

@@ -1,5 +1,7 @@
 #include "graph/analysis/attention.h"
 
+#include <string.h>
+
 #include "graph/ops/attention_blocks.h"
 #include "lower/target/device_peaks.h"
 
@@ -114,6 +116,15 @@ static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool 
   return s;
 }
 
+/* The product of kept gradients of scores and keys, which reads as much as memory gives. */
+static AttentionShape shape_of_kept(const Attention *x, AttentionShape s) {
+  s.bm = rows_fitting(x->own_rows, ATTENTION_KEPT_TILE);
+  s.bn = rows_fitting(x->walked, 64);
+  s.warps = s.bm > 64 ? 8 : 4;
+  s.stages = 4;
+  return s;
+}
+
 static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
 
 static int64_t tile_in_block(int64_t tile, int64_t block) {
@@ -129,8 +140,8 @@ static AttentionShape shape_in_blocks(const Attention *x, int processors, Attent
   if (!x->block_rows) return s;
   int64_t width = s.bd > s.be ? s.bd : s.be;
   bool halves = x->query->type.dtype != DT_F32 && x->wide != DT_F64;
-  if (processors && halves && x->kind == ATTENTION_GRAD_QUERY && width > NARROW && width <= WIDE &&
-      s.bm > 64)
+  bool of_query = x->kind == ATTENTION_GRAD_QUERY && !x->kept;
+  if (processors && halves && of_query && width > NARROW && width <= WIDE && s.bm > 64)
     s.bm = 64, s.warps = 4;
   if (x->own_block) s.bm = tile_in_block(s.bm, x->own_block);
   s.bn = tile_in_block(s.bn, x->walked_block);
@@ -172,6 +183,7 @@ static AttentionShape shape_of_any(const Attention *x, int processors, bool grou
   int64_t width = s.bd > s.be ? s.bd : s.be;
   bool f32 = x->query->type.dtype == DT_F32;
   if (x->wide == DT_F64) return shape_of_doubles(x, width, s);
+  if (x->kept) return shape_of_kept(x, s);
   if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, groups, s);
   s.bn = f32 || width > 128 ? 32 : 64;
   int64_t most = f32 || width > 128 ? 64 : 128;
@@ -186,8 +198,10 @@ static bool divide_blocks(const Attention *x) { return attention_tiles_divide(x-
 
 AttentionShape attention_shape(const Attention *x, int processors, bool groups) {
   AttentionShape s = shape_in_blocks(x, processors, shape_of_any(x, processors, groups));
-  bool tables = x->block_rows && (x->kind != ATTENTION_FORWARD || !divide_blocks(x));
-  s.one_loop = groups && dtype_bits(x->query->type.dtype) == 16 && s.bm >= 64 && !tables;
+  bool several = x->kind != ATTENTION_FORWARD && !x->kept;
+  bool tables = x->block_rows && (several || !divide_blocks(x));
+  s.one_loop = groups && dtype_bits(x->query->type.dtype) == 16 && s.bm >= 64 && !tables &&
+               (!x->kept || x->block_rows);
   s.turns = results_in_turns(x, &s, processors);
   return s;
 }
@@ -282,6 +296,7 @@ Attention attention_of(Graph *g, const Node *n) {
     x.sums = graph_arg(g, n, "sums").node;
     x.delta = graph_arg(g, n, "delta").node;
   }
+  if (x.kind == ATTENTION_GRAD_QUERY) x.kept = tensor_argument(g, n, "kept");
   x.wide = attention_wide(x.query->type.dtype);
   const Dim *q = x.query->type.shape, *v = x.value->type.shape;
   x.heads = q[1];
@@ -292,6 +307,7 @@ Attention attention_of(Graph *g, const Node *n) {
   x.columns = v[3];
   find_own_sizes(g, &x);
   find_blocks(g, n, &x);
+  if (x.kept) x.mask = x.scores = x.chain = x.seed = NULL;
   return x;
 }
 
@@ -342,12 +358,30 @@ bool attention_unpacks(Graph *g, const Node *n, const Node *operand) {
          (operand == x.value && unpacks(g, &x, x.value));
 }
 
+uint32_t attention_operands(const Attention *x, Node **out) {
+  bool again = !x->kept;
+  Node *const read[ATTENTION_OPERANDS] = {again ? x->query : NULL,
+                                          x->key,
+                                          again ? x->value : NULL,
+                                          x->seed,
+                                          again ? x->grad : NULL,
+                                          again ? x->sums : NULL,
+                                          again ? x->delta : NULL,
+                                          x->kept,
+                                          x->counts[0],
+                                          x->counts[1],
+                                          x->indices[0],
+                                          x->indices[1]};
+  memcpy(out, read, sizeof read);
+  return ATTENTION_OPERANDS;
+}
+
 bool attention_reads(Graph *g, const Node *n, const Node *operand) {
   Attention x = attention_of(g, n);
-  const Node *const read[] = {x.query, x.key,       x.value,     x.seed,       x.grad,      x.sums,
-                              x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
+  Node *read[ATTENTION_OPERANDS];
+  uint32_t count = attention_operands(&x, read);
   if (attention_unpacks(g, n, operand)) return false;
-  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+  for (uint32_t i = 0; i < count; i++)
     if (read[i] == operand) return true;
   return false;
 }

@@ -43,6 +43,14 @@
  *   nereid.attention_grad_scores   [B, H, T, S]   of the kernel of grad_query: of the mask that is
  *                                                 added, before it broadcasts
  *
+ *   nereid.attention_grad_kept     [B, H, S, T]   of the kernel of grad_value: what multiplies
+ *                                                 keys above, in the dtype of the query; T is
+ *                                                 padded to a multiple of 32, and of each 32 rows
+ *                                                 8b + 2q + c is at 8q + 2b + c, so that a thread
+ *                                                 stores vectors.  By `kept` grad_query does not
+ *                                                 compute it again, where grad_value's kernel has
+ *                                                 been: with tables both have those of one mask
+ *
  * `chain` [B, H, T, S] is the gradient of the scores before their function, in terms of the one
  * after it, nereid.attention_scores_grad.  The tables of attention_grad_value have blocks of rows
  * for each block of keys.
@@ -64,6 +72,7 @@ typedef struct {
   int64_t block_rows, block_keys;   /* 0: no blocks */
   Node *seed;                       /* NULL: no dropout */
   Node *grad, *sums, *delta;        /* of gradients */
+  Node *kept;                       /* gradients of scores; NULL: they are computed again */
   double scale, dropout;
   DType wide;    /* of scores and sums: f32, or f64 as the operands */
   Dim low, high; /* NULL: no limit */
@@ -85,6 +94,9 @@ bool attention_fits(const Node *query, const Node *value);
 bool attention_fits_forward(const Graph *g, const Node *query, const Node *value);
 /* n is a nereid.attention, or one of its gradients that have a kernel of their own. */
 Attention attention_of(Graph *g, const Node *n);
+/* The operands that its kernel has in memory, NULL for those it has not: their number. */
+enum { ATTENTION_OPERANDS = 12 };
+uint32_t attention_operands(const Attention *x, Node **out);
 /* Does n, an attention, read `operand` from memory, and not as its mask alone? */
 bool attention_reads(Graph *g, const Node *n, const Node *operand);
 

@@ -131,7 +131,27 @@ static void set_rows_first(Infer *in, const Node *n, const ValueType *x) {
   infer_set(in, x->dtype, 4, shape);
 }
 
-void infer_attention_grad_query(Infer *in) { set_rows_first(in, in->n, gradient_operands(in).q); }
+/* Gradients of scores that the kernel of keys keeps: keys first, rows padded. */
+static ValueType kept_type(Infer *in, const ValueType *q, const ValueType *k) {
+  Dims *d = in->g->dims;
+  Dim block = infer_const(in, ATTENTION_KEPT_ROWS);
+  Dim rows = dim_mul(d, infer_ceil_div(in, q->shape[2], block), block);
+  Dim shape[] = {q->shape[0], q->shape[1], k->shape[2], rows};
+  return infer_type(in, q->dtype, 4, shape);
+}
+
+void infer_attention_grad_query(Infer *in) {
+  Operands x = gradient_operands(in);
+  const ValueType *kept = infer_optional_tensor(in, "kept");
+  if (kept) {
+    ValueType t = kept_type(in, x.q, x.k);
+    infer_rank(in, kept, 4, 4);
+    infer_same_dtype(in, x.q, kept);
+    for (int i = 0; i < 4; i++)
+      infer_same_size(in, t.shape[i], kept->shape[i], "the kept gradients of scores");
+  }
+  set_rows_first(in, in->n, x.q);
+}
 
 void infer_attention_grad_value(Infer *in) { set_rows_first(in, in->n, gradient_operands(in).v); }
 
@@ -146,6 +166,13 @@ static const ValueType *argument_of_kernel(Infer *in, OpId op, const char *param
 void infer_attention_grad_key(Infer *in) {
   const ValueType *key = argument_of_kernel(in, OP_nereid_attention_grad_value_default, "key");
   set_rows_first(in, graph_arg(in->g, in->n, "of").node, key);
+}
+
+void infer_attention_grad_kept(Infer *in) {
+  const ValueType *q = argument_of_kernel(in, OP_nereid_attention_grad_value_default, "query");
+  const ValueType *k = argument_of_kernel(in, OP_nereid_attention_grad_value_default, "key");
+  ValueType t = kept_type(in, q, k);
+  infer_set(in, t.dtype, t.rank, t.shape);
 }
 
 static const ValueType *argument_of_gradient(Infer *in, const char *param) {

@@ -178,10 +178,10 @@ static void unpacked_keys(const Fusion *f, const Attention *x, Node *operand, Us
 /* The uses of what the kernel reads from memory. */
 static void attention_uses(const Fusion *f, const Node *n, UseAt *use, void *ctx) {
   Attention x = attention_of(f->graph, n);
-  Node *const read[] = {x.query, x.key,       x.value,     x.seed,       x.grad,      x.sums,
-                        x.delta, x.counts[0], x.counts[1], x.indices[0], x.indices[1]};
+  Node *read[ATTENTION_OPERANDS];
+  uint32_t count = attention_operands(&x, read);
   Node *const computed[] = {x.mask, x.scores, x.chain};
-  for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+  for (uint32_t i = 0; i < count; i++) {
     if (!read[i]) continue;
     if (is_unpacked(f, n, read[i])) unpacked_keys(f, &x, read[i], use, ctx);
     else use_in_memory(f, read[i], use, ctx);

@@ -692,7 +692,8 @@ void attention_reserve_names(Kernel *k) {
       "nmask", "emask",  "BM",      "BN",         "BD",       "BE",    "EDGE",  "grad",   "sums",
       "delta", "seed",   "bits",    "keep",       "kept",     "dp",    "ds",    "dk",     "dmask",
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
-      "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base"};
+      "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base",
+      "r"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }

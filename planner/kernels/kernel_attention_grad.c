@@ -1,8 +1,10 @@
 /* Kernels of attention's gradients: one of the query, which walks keys as the attention does, and
  * one of keys and values, which walks rows.  Both compute the shares of keys again, from scores and
- * the sums that the attention left. */
+ * the sums that the attention left; or that of keys keeps gradients of scores, which another kernel
+ * of the query's gradient multiplies by keys. */
 #include <string.h>
 
+#include "graph/ops/attention_blocks.h"
 #include "planner/kernels/kernel_attention.h"
 #include "planner/kernels/kernel_product.h"
 
@@ -153,6 +155,58 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   kernel_emit(out, k, "attention_grad_query.py", slots, sizeof slots / sizeof *slots);
 }
 
+/* ---- of the query, by kept gradients of scores ---- */
+
+static void call_kept(AttentionWriter *w, const char *from, const char *to, bool edge) {
+  Kernel *k = w->k;
+  kernel_line(k, "acc = %s_keys(%s, m, r, batch, %s%s, %s, %sacc, BN, BD)", KERNEL_NAME,
+              kernel_parameters(k), attention_table(w), from, to,
+              attention_bounds_of_call(w, edge));
+}
+
+/* Gradients that are kept are there as far as rows of a tile see keys. */
+static void walk_kept(AttentionWriter *w) {
+  Kernel *k = w->k;
+  attention_find_tables(w);
+  if (w->x.block_rows) {
+    attention_walk_blocks(w, call_kept);
+    return;
+  }
+  kernel_line(k, "last = %s", w->walked);
+  if (w->x.high) kernel_line(k, "last = tl.minimum(last, start + BM)");
+  call_kept(w, "0", "last", true);
+}
+
+static void kernel_by_kept(Text *out, AttentionWriter *w) {
+  Kernel *k = w->k;
+  const Attention *x = &w->x;
+  Ends ends = find_ends(w);
+  Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
+  Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
+  Dim r = attention_bind(w, "r", x->rows, "r", AXIS_N);
+  const char *rows = attention_within(k, "r", x->kept->type.shape[3], w->shape->bm);
+  Slot slots[] = {
+      {"own", w->own},
+      {"width", kernel_index(k, x->width, NULL)},
+      {"place", attention_place(w)},
+      {"key", attention_key_pointers(w, x->key, s, d, "s", "d")},
+      {"key_mask", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
+      {"kept", attention_query_pointers(w, x->kept, s, r, "s", "r")},
+      {"kept_mask", attention_masked_by(k, attention_and(k, ends.s, rows))},
+      {"loop", attention_loop(w)},
+      {"table", x->block_rows ? "table, " : ""},
+      {"bounds", attention_bounds(w)},
+      {"wide", dtype_lang_name(x->wide)},
+      {"precision", precision(w)}};
+  attention_set_masks(k, "mmask", ends.width ? "dmask" : NULL);
+  kernel_line(k, "acc = acc * %s", attention_float(k, x->scale));
+  product_epilogue(k);
+  const char *end = attention_take_body(k);
+  walk_kept(w);
+  text_puts(&k->body, end);
+  kernel_emit(out, k, "attention_grad_kept.py", slots, sizeof slots / sizeof *slots);
+}
+
 /* ---- of keys and values ---- */
 
 static void call_rows(AttentionWriter *w, const char *from, const char *to, bool edge) {
@@ -164,7 +218,8 @@ static void call_rows(AttentionWriter *w, const char *from, const char *to, bool
               to, attention_bounds_of_call(w, edge), edge ? "True" : "False");
 }
 
-/* Rows from first to last, as far as they see keys of the block; from begin to end all see all. */
+/* Rows from first to last, as far as they see keys of the block; from begin to end all see all.
+ * What is kept is there for whole tiles of its reader. */
 static void find_rows(AttentionWriter *w) {
   Kernel *k = w->k;
   Dim zero = dim_int(k->graph->dims, 0);
@@ -174,7 +229,9 @@ static void find_rows(AttentionWriter *w) {
   kernel_line(k, "end = %s", w->walked);
   if (w->x.high) {
     const char *first = attention_offset_by(k, "start", dim_sub(k->graph->dims, zero, w->x.high));
-    kernel_line(k, "first = tl.maximum(%s, 0) // BN * BN", first);
+    bool keeps = attention_part(k, OP_nereid_attention_grad_kept_default) != NULL;
+    const char *tile = keeps ? arena_printf(k->arena, "%d", ATTENTION_KEPT_TILE) : "BN";
+    kernel_line(k, "first = tl.maximum(%s, 0) // %s * %s", first, tile, tile);
     kernel_line(k, "begin = tl.cdiv(tl.maximum(%s + BM - 1, 0), BN) * BN", first);
   }
   if (w->x.low) {
@@ -224,6 +281,28 @@ static void store_grad_key(AttentionWriter *w, Node *n, Dim column, const char *
               width ? "mmask & dmask" : "mmask");
 }
 
+/* The statements that keep gradients of a tile of scores, in the order in which a thread has them. */
+static const char *keep_scores(AttentionWriter *w, Node *n) {
+  Kernel *k = w->k;
+  if (!n) return "";
+  Dim at[4];
+  attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->key, w->row, at);
+  unsigned axes = 0;
+  Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
+  const char *index = kernel_index(k, offset, &axes);
+  index = product_pointers(k, index, axes, "m", "n");
+  const char *keys = attention_within(k, "m", w->x.own_rows, w->shape->bm);
+  const char *end = kernel_index(k, n->type.shape[3], NULL);
+  const char *rows = w->ragged ? arena_printf(k->arena, "(n < %s)", end) : NULL;
+  const char *inside = attention_and(k, keys, rows);
+  return arena_printf(k->arena,
+                      "        kept = tl.reshape(%s, [m.shape[0], BN // 32, 4, 4, 2])\n"
+                      "        kept = tl.reshape(tl.permute(kept, [0, 1, 3, 2, 4]), scores.shape)\n"
+                      "        tl.store(%s + %s, kept%s%s)\n",
+                      kernel_cast(k, (Value){"ds", w->x.wide}, n->type.dtype),
+                      kernel_buffer(k, n), index, inside ? ", mask=" : "", inside ? inside : "");
+}
+
 static const char *masked_sums(Kernel *k, const char *within) {
   return within ? arena_printf(k->arena, ", mask=%s, other=float(\"inf\")", within) : "";
 }
@@ -234,7 +313,7 @@ static const char *share_text(const AttentionWriter *w) {
   return arena_printf(w->k->arena, "tl.where(keep, p * %.17g, 0.0)", attention_growth(w));
 }
 
-static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
+static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
   Ends ends = find_ends(w);
@@ -278,6 +357,7 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
       {"keep", attention_keep_text(w)},
       {"kept", kept_line(w)},
       {"share", share_text(w)},
+      {"store", keep_scores(w, kept)},
       {"precision", precision(w)}};
   attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);
   product_epilogue(k);
@@ -292,8 +372,12 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys) {
 void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_reserve_names(k);
   AttentionWriter w = attention_writer_new(k, shape);
-  bool of_query = w.x.kind == ATTENTION_GRAD_QUERY;
-  if (of_query)
+  if (w.x.kept) {
+    kernel_by_kept(out, &w);
+  } else if (w.x.kind == ATTENTION_GRAD_QUERY) {
     kernel_of_query(out, &w, attention_part(k, OP_nereid_attention_grad_scores_default));
-  else kernel_of_keys(out, &w, attention_part(k, OP_nereid_attention_grad_key_default));
+  } else {
+    kernel_of_keys(out, &w, attention_part(k, OP_nereid_attention_grad_key_default),
+                   attention_part(k, OP_nereid_attention_grad_kept_default));
+  }
 }

@@ -32,6 +32,7 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, la
 {{kept}}
         ds = p * (dp - delta)
 {{chain}}
+{{store}}
         dk = tl.dot(ds.to(query.dtype), query, dk{{precision}})
     return dk, acc
 
