@@ -93,8 +93,8 @@ FLEX = {
     "tables": flex.Case(t=300, s=410, d=96, e=96, soft=False, blocks=(128, 128), dtype=np.float16),
     "tables of each head": flex.Case(b=1, t=512, s=256, d=96, e=96, soft=False, shared=False,
                                      blocks=(128, 64), dtype=np.float16),
-    "tables, shared keys": flex.Case(b=1, kv=2, t=256, s=384, d=72, e=72, soft=False, blocks=(32, 128),
-                                     whole=False, dtype=np.float16),
+    "tables, shared keys": flex.Case(b=1, kv=2, t=256, s=384, d=72, e=72, soft=False,
+                                       blocks=(32, 128), whole=False, dtype=np.float16),
 }
 
 
