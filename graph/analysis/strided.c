@@ -97,10 +97,10 @@ Node *strided_unpermuted(Node *n, uint32_t *axes) {
 int64_t strided_word(DType t) { return t == DT_I8 ? STRIDED_WORD : t == DT_BF16 ? 2 : 1; }
 
 bool strided_sums_words(Graph *g, const Node *product) {
+  if (!g->host || product->args[0].kind != ARG_NODE) return false;
   DType t = product->args[0].node->type.dtype;
   bool bytes = graph_is(product, OP_nereid_int8_mm_default);
   if (!bytes && (t != DT_BF16 || !graph_is(product, OP_aten_mm_default))) return false;
-  if (!g->host) return false;
   for (uint32_t i = 0; i < 2; i++) {
     Strided s;
     Node *x = product->args[i].node;
