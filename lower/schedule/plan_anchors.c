@@ -87,7 +87,8 @@ static Choice slot_choice(const Plan *p, const TileOp *op) {
 
 bool plan_is_renamed_product(Plan *p, const TileOp *store) {
   const TileValue *v = store->args[1];
-  if (store->code != TILE_STORE || !v->def || v->def->code != TILE_RESHAPE || !plan_is_among_products(p, store)) return false;
+  if (store->code != TILE_STORE || !v->def || v->def->code != TILE_RESHAPE) return false;
+  if (!plan_is_among_products(p, store)) return false;
   while (v->def && (v->def->code == TILE_RESHAPE || v->def->code == TILE_TRANS))
     v = v->def->args[0];
   return plan_held(p, v) && p->dot[plan_find(p, v->id)];

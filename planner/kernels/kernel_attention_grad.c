@@ -281,7 +281,7 @@ static void store_grad_key(AttentionWriter *w, Node *n, Dim column, const char *
               width ? "mmask & dmask" : "mmask");
 }
 
-/* The statements that keep gradients of a tile of scores, in the order in which a thread has them. */
+/* The statements that keep gradients of a tile of scores, in a thread's order. */
 static const char *keep_scores(AttentionWriter *w, Node *n) {
   Kernel *k = w->k;
   if (!n) return "";
