@@ -65,9 +65,9 @@ int64_t onnx_text_number(Onnx *r, ProtobufCBinaryData s) {
 }
 
 bool onnx_text_bytes(Onnx *r, const Onnx__Tensor *t, uint64_t n, WeightBytes *out) {
-  int64_t *numbers = ARENA_ARRAY(r->arena, int64_t, n + 1);
   size_t have = t->n_string_data;
-  for (uint64_t i = 0; i < n && i < have; i++) numbers[i] = onnx_text_number(r, t->string_data[i]);
+  int64_t *numbers = have == n ? ARENA_ARRAY(r->arena, int64_t, n + 1) : NULL;
+  for (uint64_t i = 0; numbers && i < n; i++) numbers[i] = onnx_text_number(r, t->string_data[i]);
   *out = (WeightBytes){(const uint8_t *)numbers, have * sizeof *numbers, "the model"};
   return true;
 }

@@ -99,8 +99,9 @@ static Node *table_input(OnnxCall *c, const char *function, DType t, bool parts)
 
 void onnx_set_table(OnnxCall *c, const char *function, const char *arguments, DType t, bool parts) {
   Onnx *r = c->r;
+  Node *x = onnx_in(c, 0);
   if (!c->in[0]->is_text) onnx_lack(c, "numbers in place of strings");
-  Node *x = onnx_in(c, 0), *n = table_input(c, function, t, parts);
+  Node *n = table_input(c, function, t, parts);
   OnnxTextTable table = {.input = n->name, .function = function, .arguments = arguments};
   bool all = find_sources(r, c->in[0], &table, 0);
   vec_push(r->arena, &r->found->texts.tables, table);

@@ -156,6 +156,7 @@ void onnx_op_feature_vectorizer(OnnxCall *c) {
 void onnx_op_category_one_hot(OnnxCall *c) {
   Build *b = &c->b;
   uint32_t n;
+  Node *x = onnx_in(c, 0);
   const int64_t *list = onnx_texts(c, "cats_strings", &n);
   bool is_text = list && n;
   if (!is_text) list = onnx_ints(c, "cats_int64s", &n);
@@ -164,7 +165,7 @@ void onnx_op_category_one_hot(OnnxCall *c) {
   if (!list || !n) onnx_fail(c, E_ONNX_ATTR_MISSING, "cats_int64s");
   bool zeros = onnx_flag(c, "zeros", true);
   Node *table = onnx_table(c, DT_I64, 1, (int64_t[]){n}, list);
-  Node *x = build_to(b, onnx_in(c, 0), DT_I64);
+  x = build_to(b, x, DT_I64);
   x = build_unsqueeze(b, x, rank_of(x));
   Node *is = build_op2(b, OP_aten_eq_Tensor, x, table);
   if (!zeros) {

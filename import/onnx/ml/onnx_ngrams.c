@@ -159,7 +159,10 @@ static Node *arranged(OnnxCall *c, const Ngrams *g, Node *counts) {
   }
   int64_t *from = ARENA_ARRAY(b->in.g->arena, int64_t, (size_t)n);
   for (int64_t i = 0; i < n; i++) from[i] = g->ngrams;
-  for (uint32_t i = 0; i < g->ngrams; i++) from[g->columns[i]] = i;
+  for (uint32_t i = 0; i < g->ngrams; i++) {
+    if (from[g->columns[i]] < g->ngrams) onnx_lack(c, "n-grams that share a column");
+    from[g->columns[i]] = i;
+  }
   Dim zero[] = {counts->type.shape[0], build_const(b, 1)};
   Node *both[] = {counts, build_full(b, 2, zero, arg_float(0), DT_F32)};
   Arg args[] = {arg_node(build_cat(b, 2, both, 1)), build_int(b, 1), arg_node(vector(c, n, from))};

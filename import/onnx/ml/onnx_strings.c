@@ -57,6 +57,7 @@ static const char *json_pattern(OnnxCall *c, const char *s, bool whole) {
 void onnx_op_string_normalizer(OnnxCall *c) {
   Name how = onnx_string(c, "case_change_action", "NONE");
   uint32_t n;
+  onnx_in(c, 0);
   onnx_strings(c, "stopwords", &n);
   onnx_ignore(c, "is_case_sensitive"); /* how stopwords are looked up */
   onnx_ignore(c, "locale");

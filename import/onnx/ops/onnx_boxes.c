@@ -144,6 +144,11 @@ static Node *largest_of_parts(Build *b, Node *x, Node *places) {
   return build_reduce(b, OP_aten_amax_default, x, 1u << 4, false);
 }
 
+/* Has a part any places?  [boxes, n]. */
+static Node *has_places(Build *b, Node *places) {
+  return build_with(b, OP_aten_any_dim, places, build_int(b, 2));
+}
+
 /* Corners are rounded away from 0 where they are between two numbers. */
 static Node *corner_of(OnnxCall *c, Node *rois, uint32_t i) {
   Build *b = &c->b;
@@ -155,7 +160,8 @@ static Node *corner_of(OnnxCall *c, Node *rois, uint32_t i) {
                    build_op1(b, OP_aten_floor_default, size));
 }
 
-/* A row of rois is the number of an image and two corners; parts without elements give 0. */
+/* A row of rois is the number of an image and two corners; parts without elements give 0, and those
+ * without numbers above it the least finite one, as of ONNX Runtime and torchvision. */
 void onnx_op_max_roi_pool(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0), *rois = onnx_in(c, 1);
@@ -172,13 +178,16 @@ void onnx_op_max_roi_pool(OnnxCall *c) {
                                x->type.shape[2]);
   Node *wide = places_of_parts(b, corner_of(c, rois, 1), corner_of(c, rois, 3), parts[1],
                                x->type.shape[3]);
-  Arg list = arg_list(b->in.g, 1);
+  Arg list = arg_list(b->in.g, 1), least = arg_float(-dtype_largest_finite(t));
   list.items[0] = arg_node(image);
+  x = build_where(b, build_with(b, OP_aten_gt_Scalar, x, least), arg_node(x), least);
   x = build_with(b, OP_aten_index_Tensor, x, list);
   x = largest_of_parts(b, x, wide);
   x = largest_of_parts(b, x, high); /* [boxes, C, height, width] */
-  Node *none = build_with(b, OP_aten_eq_Scalar, x, arg_float(-INFINITY));
-  onnx_set(c, 0, build_to(b, build_where(b, none, arg_float(0), arg_node(x)), t));
+  Node *some = build_and(b, build_unsqueeze(b, has_places(b, high), 2),
+                         build_unsqueeze(b, has_places(b, wide), 1));
+  some = build_unsqueeze(b, some, 1);
+  onnx_set(c, 0, build_to(b, build_where(b, some, arg_node(x), arg_float(0)), t));
 }
 
 /* ---- DeformConv ---- */

@@ -51,7 +51,7 @@ static Node *norm_of_groups(OnnxCall *c, Node *x, Dim size, double usual) {
   Build *b = &c->b;
   uint32_t rank = rank_of(x);
   Dim shape[GRAPH_RANK_MAX + 1];
-  if (rank >= GRAPH_RANK_MAX) onnx_lack(c, "%u axes", rank);
+  infer_rank(&b->in, &x->type, 1, GRAPH_RANK_MAX - 1);
   memcpy(shape, x->type.shape, rank * sizeof *shape);
   shape[rank - 1] = dim_floordiv(onnx_dims(c), x->type.shape[rank - 1], size);
   shape[rank] = size;
@@ -83,11 +83,13 @@ void onnx_op_branch_rms_norm(OnnxCall *c) {
   int64_t branches = onnx_int(c, "num_branches", 0);
   infer_rank(&b->in, &x->type, branches ? 1 : 2, GRAPH_RANK_MAX - 1);
   Dim size = size_from_end(x, 1);
-  if (branches < 0) onnx_lack(c, "num_branches %lld", (long long)branches);
+  if (branches < 0 || (branches && !dim_divisible(size, branches)))
+    onnx_lack(c, "num_branches %lld", (long long)branches);
   if (branches) size = dim_floordiv(onnx_dims(c), size, build_const(b, branches));
   Node *y = norm_of_groups(c, x, size, 1e-5);
   if (!branches) y = build_view(b, y, rank_of(x), x->type.shape);
   if (scale) {
+    infer_rank(&b->in, &scale->type, 1, 2);
     Dim shape[] = {size_from_end(y, 2), size};
     bool alike = dim_is(dim_sub(onnx_dims(c), scale->type.shape[0], size), 0);
     bool each = rank_of(scale) == 2 || !alike;

@@ -79,6 +79,9 @@ def deform_case(begin, rows, columns, **more):
     return ("DeformConv", 19, inputs, dict(strides=[1, 2], **more), deformed(begin, *inputs))
 
 
+UNORDERED = np.array([[-np.inf, -np.inf, np.nan, 2], [-np.inf, -np.inf, 5, np.nan]], F)[None, None]
+LOW = np.finfo(F).min
+
 BOXES = np.concatenate([rng.uniform(0, 1, (2, 60, 2)), rng.uniform(0.1, 0.5, (2, 60, 2))], 2)
 ROIS = rng.uniform(0, 9, (5, 4)) + [0, 0, 4, 4]
 
@@ -90,6 +93,8 @@ CASES = [
                       rng.integers(0, 2, 5)],
      dict(mode="max", output_height=3, output_width=4, sampling_ratio=2, spatial_scale=0.7),
      largest),
+    ("MaxRoiPool", 16, [UNORDERED, np.array([[0, 0, 0, 3, 1], [0, 8, 8, 9, 9]], F)],
+     dict(pooled_shape=[1, 2]), np.array([[LOW, 5], [0, 0]], F).reshape(2, 1, 1, 2)),
     deform_case((0, 0), 4, 3, kernel_shape=[2, 2]),
     deform_case((1, 1), 6, 4, kernel_shape=[2, 2], pads=[1, 1, 1, 1]),
     deform_case((0, 2), 5, 4, pads=[0, 2, 1, 0]),
