@@ -623,6 +623,18 @@ static bool set_strides(Place *p, const Options *o, unsigned size) {
   return true;
 }
 
+/* A box begins at a multiple of 16 bytes along the contiguous axis, whatever the launch. */
+static bool begins_aligned(const BoxAccess *b, unsigned size) {
+  for (int k = 0; k < b->at[0].n; k++) {
+    const Product *t = &b->at[0].t[k];
+    int64_t known = t->coef % MAP_ALIGN * size;
+    for (int f = 0; f < MAX_FACTORS && t->factors[f]; f++)
+      known = known % MAP_ALIGN * (t->factors[f]->div % MAP_ALIGN);
+    if (known % MAP_ALIGN) return false;
+  }
+  return true;
+}
+
 /* A box is zero before the tensor, where a load reads what is there: the middle of a larger one. */
 static bool is_behind_base(const Place *p, const Definitions *d, const bool *assumed) {
   const BoxAccess *b = p->box;
@@ -724,6 +736,7 @@ static bool find_box(Expand *x, Place *p, const NestStmt *access) {
   if (!take_strides(p, &address, x->nest) || !take_bounds(p, &address)) return false;
   for (int i = 0; i < address.n; i++)
     if (!place_term(p, &address.t[i])) return false;
+  if (!begins_aligned(out, size)) return false;
   return set_strides(p, &x->d->n->options, size) && set_naturals(p, x->d);
 }
 

@@ -72,6 +72,9 @@ CASES = {
                                    mask=ROWS), ""),
     "elements of a row": (reads(base="a + pid * 1024", mask=ROWS),
                           f"[32 of {MOST}, 64 of %m by 2*%sa]"),
+    "a column that is no multiple of 16 bytes": (reads(base="a + pid % 3", mask=ROWS), ""),
+    "a column of 16 bytes": (reads(base="a + pid % 3 * 8", mask=ROWS),
+                             f"[32 of {MOST}, 64 of %m by 2*%sa]"),
     "written before": (reads(before="tl.store(a + i, tl.zeros((64,), tl.bfloat16))"), ""),
 }
 
