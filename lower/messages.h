@@ -155,6 +155,7 @@
 #define E_NEST_SHARED_BOUNDS "%u bytes at offset %lld of buffer `@%s`, which has %lld"
 #define E_NEST_SHARED_ALIGN "%u bytes at offset %lld of buffer `@%s`, no multiple of %u"
 #define E_NEST_BARRIER "this barrier waits for %u warps, and others at it for %u"
+#define E_NEST_CLUSTER_TARGET "target %s has no clusters of thread blocks"
 #define E_NEST_CLUSTER_ORDER "`%s` does not take turns with `%s`, which comes first"
 #define E_NEST_CLUSTER "a cluster of %d thread blocks of %d warps; %d warps in all are the most"
 #define E_NEST_NO_CLUSTER "`%s` is for the body of a nest whose programs are clusters"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lang/interp/device_print.h"
+#include "lower/messages.h"
 #include "lower/passes.h"
 
 /* ======== device_print ======== */
@@ -568,6 +569,10 @@ bool pass_build(Unit *u) {
   s.nest->lanes = u->machine->lanes;
   s.nest->warps = schedule_warps(u);
   if (f->cluster) s.nest->cluster = f->cluster;
+  if (f->cluster && !machine_has(u->machine, HAS_CLUSTERS)) {
+    diag_error(u->diags, f->span, E_NEST_CLUSTER_TARGET, u->machine->name);
+    s.failed = true;
+  }
   s.b = (NestBuilder){s.nest, s.nest->body, NULL, f->span};
   s.axis = axis_analyze(f, s.scratch);
   s.uses = tile_count_uses(f, s.scratch);

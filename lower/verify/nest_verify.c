@@ -373,7 +373,14 @@ static void check_roles(NestCheck *c) {
       warps += more < 0 || more > c->n->warps ? c->n->warps + 1LL : more;
     }
   if (warps > c->n->warps) nest_fail(c, NULL, E_NEST_ROLES, (long long)warps, c->n->warps);
-  if (c->n->cluster > 1 && c->n->cluster * c->n->warps > NEST_CLUSTER_WARPS)
+}
+
+static void check_blocks(NestCheck *c) {
+  const char *target = c->n->options.target;
+  const Machine *m = target ? machine_find(target) : NULL;
+  if (c->n->cluster == 1) return;
+  if (m && !machine_has(m, HAS_CLUSTERS)) nest_fail(c, NULL, E_NEST_CLUSTER_TARGET, m->name);
+  if (c->n->cluster * c->n->warps > NEST_CLUSTER_WARPS)
     nest_fail(c, NULL, E_NEST_CLUSTER, c->n->cluster, c->n->warps, NEST_CLUSTER_WARPS);
 }
 
@@ -455,6 +462,7 @@ bool nest_verify(const Nest *n, Diags *d) {
   check_buffers(&c);
   check_maps(&c);
   check_roles(&c);
+  check_blocks(&c);
   check_meetings(&c);
   if (diag_errors(d) > before || !nest_within_budget(n, d)) return false;
   check_block(&c, n->body);
