@@ -388,29 +388,37 @@ def check_default_order_of_draws():
 
 
 THREADS = """
-import os, torch, nereid
+import os, sys, torch, nereid
+class Model(torch.nn.Module):
+    def forward(self, x): return x.cos().exp().sum(1)
 torch.set_num_threads(1)
 f = torch.compile(lambda x: x.sin().exp().sum(1), backend="nereid")
 x = torch.randn(4000, 1000)
+model = nereid.load(torch.export.export(Model(), (x,)), device="cpu")
 count = lambda: len(os.listdir("/proc/self/task"))
 f(x)
 before = count()
 f(x)
 one = count() - before
-torch.set_num_threads(2)
-f(x)
+if sys.argv[1] == "call":
+    torch.set_num_threads(2)
+    f(x)
+else:
+    model(x)
 print(one, count() - before)
 """
 
 
 def check_threads():
-    """Calls have no more threads than PyTorch's operators, unless NEREID_THREADS tells."""
-    for own, expected in (("", "0 1"), ("4", "0 0")):
+    """Calls have no more threads than PyTorch's operators, unless NEREID_THREADS tells; a model
+    that uses the device after them has as many as the device."""
+    for then, own, expected in (("call", "", "0 1"), ("call", "4", "0 0"), ("model", "", "0 1")):
         env = {**os.environ, "NEREID_THREADS": own, "OMP_NUM_THREADS": "2"}
-        ran = subprocess.run([sys.executable, "-c", THREADS], env=env, capture_output=True,
+        ran = subprocess.run([sys.executable, "-c", THREADS, then], env=env, capture_output=True,
                              text=True)
         tally.check(ran.stdout.strip() == expected,
-                    f"threads with NEREID_THREADS={own}: {ran.stdout} {ran.stderr[-500:]}")
+                    f"threads of a {then} with NEREID_THREADS={own}: {ran.stdout} "
+                    f"{ran.stderr[-500:]}")
 
 
 def main():

@@ -323,12 +323,7 @@ def _form(value) -> tuple | None:
 
 
 _HAS_THREADS = bool(os.environ.get("NEREID_THREADS"))  # a number for Nereid alone
-
-
-def _follow_threads(device) -> None:
-    """A call has no more threads than one of PyTorch's operators would (torch.set_num_threads)."""
-    if not _HAS_THREADS:
-        device.set_threads(torch.get_num_threads())
+_ALL_THREADS = 1 << 30
 
 
 def _free_memory() -> str:
@@ -520,11 +515,20 @@ class Compiled:
         return given if _IS_READ else [_describe(value) for value in given]
 
     def _run(self, values: list):
+        """A call on a CPU has no more threads than one of PyTorch's operators would
+        (torch.set_num_threads); others that use the device have all of them."""
+        if self.cuda or _HAS_THREADS:
+            return self._results(values)
+        self.device.set_threads(torch.get_num_threads())
+        try:
+            return self._results(values)
+        finally:
+            self.device.set_threads(_ALL_THREADS)
+
+    def _results(self, values: list):
         given = self._in_order(values)
         stream, workspace = 0, None
-        if not self.cuda:
-            _follow_threads(self.device)
-        else:
+        if self.cuda:
             stream = torch._C._cuda_getCurrentRawStream(self.index)
             workspace = self.allocate
         if self.forms is None or not _IS_READ:
