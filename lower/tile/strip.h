@@ -14,6 +14,7 @@ enum {
   STRIP_PARKED_MOST = 64, /* slots of a ring */
   STRIP_WAITS_MOST = 16,  /* strips with a wait each, and so with statements of their own */
   STRIP_BRANCHES_MOST = 8, /* one after the other: pass prove_rings takes all of their ways */
+  STRIP_COMPARED_MOST = 256, /* values of two addresses */
   STRIP_SHARED_LEFT = 4096 /* bytes of shared memory for what reductions exchange */
 };
 

@@ -7,10 +7,7 @@
 #include "lower/analysis/values.h"
 #include "lower/tile/strip.h"
 
-enum {
-  COMPARED_MOST = 256, /* values of two addresses */
-  ACCESSES_MOST = 64
-};
+enum { ACCESSES_MOST = 64 };
 
 typedef struct {
   const TileOp *op;
@@ -61,8 +58,8 @@ static void note_access(TileOp *op, void *ctx) {
 /* Does an element of a row have the same address in both, and no other element that address? */
 static bool reach_alike(const Sharing *x, const Access *a, const Access *b) {
   TileValue *p = a->op->args[0], *q = b->op->args[0];
-  ValueComparison same = {-1, -1, COMPARED_MOST};
-  if (a->root != b->root) same = (ValueComparison){a->root->id, b->root->id, COMPARED_MOST};
+  ValueComparison same = {-1, -1, STRIP_COMPARED_MOST};
+  if (a->root != b->root) same = (ValueComparison){a->root->id, b->root->id, STRIP_COMPARED_MOST};
   return a->row && b->row && strip_is_injective(x->s, x->axis, p) && values_alike(p, q, &same);
 }
 

@@ -11,7 +11,6 @@
 #include "lower/tile/strip.h"
 
 enum {
-  COMPARED_MOST = 256,  /* values of two addresses */
   STRIP_REGISTERS = 48, /* of a thread for the strip at hand; others keep strips, ... */
   HELD_MOST = 8         /* ... not more, since each has statements of its own in all loops */
 };
@@ -212,7 +211,7 @@ static bool is_injective(const Planner *p, const TileValue *pointer) {
 /* Strips change the order of two accesses of a loop, one of which stores. */
 static void check_order(Planner *p, const TileOp *x, const TileOp *y) {
   TileValue *a = strip_root(x->args[0]), *b = strip_root(y->args[0]);
-  ValueComparison same = {-1, -1, COMPARED_MOST};
+  ValueComparison same = {-1, -1, STRIP_COMPARED_MOST};
   if (a != b) assume_apart(p, a, b, false);
   else if (!values_alike(x->args[0], y->args[0], &same) || !is_injective(p, x->args[0]))
     p->refused = true;
@@ -411,7 +410,7 @@ static bool stores_what_it_loads(Planner *p, const StripPark *x, const TileValue
     for (size_t i = 0; i < s->loops.data[l]->sinks.len; i++) {
       const TileOp *op = s->loops.data[l]->sinks.data[i];
       if (op->code != TILE_STORE || strip_root(op->args[0]) != written) continue;
-      ValueComparison same = {strip_root(x->load->args[0])->id, written->id, COMPARED_MOST};
+      ValueComparison same = {strip_root(x->load->args[0])->id, written->id, STRIP_COMPARED_MOST};
       row &= l == x->last && values_alike(x->load->args[0], op->args[0], &same) &&
              is_loaded_by(p, s->loops.data[l], i, x->load);
     }
