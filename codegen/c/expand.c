@@ -13,10 +13,10 @@
  *   - it indexes an array that other loops, which are unrolled, keep in registers. */
 #include "codegen/c/c.h"
 
-/* Of an unrolled loop, in all; of a loop that is left as it is for its arrays' sake. */
+/* Statements of an unrolled loop, in all; iterations of a loop left rolled for its arrays' sake. */
 enum { STATEMENTS_MOST = 96, ROLLED_LEAST = 3 };
 
-/* That a loop indexes an array. */
+/* A loop and an array that it indexes. */
 typedef struct {
   const NestStmt *loop;
   const NestVar *array;

@@ -151,7 +151,7 @@ static void emit_store_at(Ptx *p, const NestStmt *s, Address a, const char *type
   ptx_end(p);
 }
 
-/* The same place of each thread block's shared memory has an address of its own. */
+/* An offset in shared memory has an address of its own for each thread block. */
 static void emit_store(Ptx *p, const NestStmt *s, Address a, const char *type, const Operand *x,
                        int n) {
   if (!nest_int(s, NA_everywhere, 0)) {

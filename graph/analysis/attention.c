@@ -31,8 +31,8 @@ static int keys_of_block(const Attention *x) {
 }
 
 /* Two slots of keys and values, and the query, fit in shared memory; sums, scores and shares in
- * registers: on an H200 160 columns took 0.574 ms with 96 keys, and 0.687 with 112.  Of 256 columns
- * 80 keys were best, though some are spilled. */
+ * registers: on an H200 160 columns took 0.574 ms with 96 keys, and 0.687 with 112.  Heads of 256
+ * columns were fastest with 80 keys, though some are spilled. */
 static int64_t keys_of_wide(const AttentionShape *s) {
   enum { KEYS = 128, LEAST = 64, WIDEST = 80, UNIT = 16, HALF = 2 };
   enum { BYTES = 220 << 10, REGISTERS = 160 };

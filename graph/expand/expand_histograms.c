@@ -165,7 +165,7 @@ static Node *edges_along(Build *b, const Bins *h, uint32_t axis, const Arg *bins
   return edges_of(b, column(b, h, axis), axis, n->value);
 }
 
-/* One number of bins serves all axes. */
+/* A single number of bins serves all axes. */
 static Bins with_edges(Build *b) {
   Bins h = of_points(b);
   Arg bins = build_arg(b, "bins");

@@ -247,7 +247,7 @@ Node *expand_repeat_interleave(Build *b) {
 
 /* ---- rows of embeddings ---- */
 
-/* Those that indices name are made no longer than max_norm. */
+/* Rows that indices name are made no longer than max_norm. */
 Node *expand_embedding_renorm(Build *b) {
   Node *x = build_self(b), *index = build_flat(b, build_input(b, "indices"));
   infer_rank(&b->in, &x->type, 2, 2);

@@ -137,7 +137,7 @@ static double product_cost(const Node *a, const Node *c, const Node *b) {
   return size_of(size_from_end(a, 2)) * size_of(size_from_end(c, 1)) * size_of(size_from_end(b, 1));
 }
 
-/* By the cost of each shorter chain. */
+/* Cuts follow from the cost of each shorter chain. */
 static void find_cuts(Chain *c, uint32_t n) {
   double cost[CHAIN_MOST][CHAIN_MOST] = {{0}};
   for (uint32_t length = 1; length < n; length++)
@@ -292,7 +292,7 @@ Node *expand_vander(Build *b) {
 
 /* ---- products that are summed ---- */
 
-/* One product, of the batches side by side. */
+/* The batches, side by side, make one product. */
 Node *expand_addbmm(Build *b) {
   Node *x = build_input(b, "batch1"), *y = build_input(b, "batch2"), *self = build_self(b);
   infer_rank(&b->in, &x->type, 3, 3);

@@ -105,7 +105,7 @@ void infer_sym_pos(Infer *in) {
   else set_sym_int(in, known_dim(in, "a"));
 }
 
-/* One of two numbers; which of them is not known. */
+/* The result is one of two numbers; which of them is not known. */
 void infer_sym_ite(Infer *in) {
   DType t = infer_operand(in, "t").dtype, f = infer_operand(in, "f").dtype;
   if (dtype_is_float(t) || dtype_is_float(f)) set_kind(in, VALUE_FLOAT);

@@ -130,7 +130,7 @@ typedef struct {
   bool blocks;
 } ScaleForm;
 
-/* That of scale_a and scale_b for self and mat2; fails if they fit in no form. */
+/* The form of scale_a and scale_b for self and mat2; fails if they fit in no form. */
 ScaleForm infer_scale_form(Infer *in);
 
 /* ---- results ---- */

@@ -39,7 +39,7 @@ typedef enum {
 #include "import/onnx/onnx_table.def"
 } OnnxOpId;
 
-/* What an operator makes of strings. */
+/* An operator's use of strings. */
 typedef enum { TEXT_REFUSED, TEXT_KEPT, TEXT_READ } OnnxTextUse;
 
 typedef struct OnnxOp OnnxOp;
@@ -168,7 +168,7 @@ Node *onnx_cast(OnnxCall *c, Node *x, DType t);
 
 /* ---- loops that data ends: onnx_data_loop.c ---- */
 
-/* What a turn takes, and what it gives for the next one. */
+/* The values that a turn takes, and those that it gives for the next one. */
 typedef struct {
   Node **carried, **next;
   uint32_t n;
@@ -179,7 +179,7 @@ OnnxLoop onnx_loop_new(OnnxCall *c, uint32_t n);
 Node *onnx_carried(OnnxCall *c, Node *initial);
 /* The turns go on as long as that is true. */
 Node *onnx_loop_test(OnnxCall *c, Node *condition);
-/* From here on l->carried has results. */
+/* After the call l->carried has results. */
 void onnx_loop_end(OnnxCall *c, Node *test, OnnxLoop *l);
 
 /* ---- results ---- */

@@ -2,7 +2,7 @@
  *
  * A string is its place in a list, an i64: first the strings of the file, then those that a run
  * brings, in any order.  So operators that move strings or compare them are those of integers.
- * What a caller must do is here: turn strings of inputs into numbers, numbers of results into
+ * The caller's tasks are here: turn strings of inputs into numbers, numbers of results into
  * strings, and fill tables.  A table is an input of the graph with a row for each string of the
  * list: what a function of strings gives for it.  A function of a tensor of strings is rows of a
  * table.  No later stage knows of strings. */
@@ -46,7 +46,7 @@ static inline bool onnx_has_texts(const OnnxTexts *t) {
   return t->inputs.len || t->outputs.len || t->tables.len;
 }
 
-/* What a caller must know, as an object of JSON; {} where no tensor has strings. */
+/* The facts that a caller must know, as an object of JSON; {} where no tensor has strings. */
 void onnx_print_texts(Text *out, const OnnxTexts *t);
 
 #endif

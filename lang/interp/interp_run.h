@@ -66,8 +66,8 @@ typedef struct {
   Val elements;
 } Parked;
 
-/* What the thread blocks of a program bring to a reduction that joins them, in their order, as they
- * arrive: operand by operand. */
+/* The values that a program's thread blocks bring to a reduction that joins them, in their order,
+ * as they arrive: operand by operand. */
 typedef struct {
   uint64_t program;
   const TileOp *op;

@@ -373,7 +373,7 @@ static int64_t most_of_digits(const Bind *s, const Group *g) {
 
 /* A number whose variables are multiples of a power of two, and whose digits are less than that and
  * wholly above or below the divisor, as a vector's lanes are: variables and digits are divided each
- * for themselves.  That holds for variables that wrap, too. */
+ * for themselves.  The rule holds for variables that wrap, too. */
 static bool divide_parts(Bind *s, const NestStmt *st, const Value *x, const Value *y, Value *out) {
   int64_t c = dividing_power(st, y);
   bool remainder = st->op == TILE_REM || st->op == TILE_AND;

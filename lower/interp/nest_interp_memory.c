@@ -16,7 +16,7 @@ typedef struct {
 
 static const Scalar zeros[MOST_LANES];
 
-/* Where the shared memory of the warp's thread block begins. */
+/* The offset at which the shared memory of the warp's thread block begins. */
 static int64_t block_start(const Warp *w) { return w->block * w->prog->run->block_bytes; }
 
 static Addresses addresses(Warp *w, const Inst *in, const Spot *p, uint32_t lanes) {

@@ -413,7 +413,7 @@ bool nest_is_removable(const NestStmt *s) {
   return s->ndsts == 1 && !s->nregions && !(nest_flags(s) & (WRITE | ORDERED | EFFECT));
 }
 
-/* What is between arriving at the cluster's barrier and waiting is not in order. */
+/* Statements between arriving at the cluster's barrier and waiting are not in order. */
 bool nest_is_barrier(const NestStmt *s) {
   if (s->code == NEST_CLUSTER_WAIT) return s->prev && s->prev->code == NEST_CLUSTER_ARRIVE;
   return s->code == NEST_BAR;

@@ -100,7 +100,7 @@ Layout plan_unbroadcast(const Layout *l, const Type *from);
 /* ---- plan_anchors.c ---- */
 
 /* Is the stored value a product's result whose positions got other names, in a loop of several
- * products?  It keeps the product's layout: the names may put beside each other what a thread has. */
+ * products?  It keeps the product's layout: a thread's values may be neighbours by new names. */
 bool plan_is_renamed_product(Plan *p, const TileOp *store);
 /* Visitor: a small load that got no suitable layout chooses one as other loads do. */
 void plan_settle_small_load(TileOp *op, void *ctx);

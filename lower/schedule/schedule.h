@@ -71,9 +71,9 @@ typedef struct {
 /* A thread holds vectors along both axes, the first one's in neighbouring registers; a warp's lanes
  * are along both. */
 Layout schedule_crossed(const Type *tile, const Cross *x, int warps, int lanes);
-/* The same, but for the order of a thread's registers: neighbours along the axis are neighbours. */
+/* Layout l with a thread's registers reordered: neighbours along the axis are neighbours. */
 Layout schedule_vectors_along(const Layout *l, int axis);
-/* The same for all that a thread has beside each other along the axis. */
+/* Layout l, reordered so for all that a thread has beside each other along the axis. */
 Layout schedule_runs_along(const Layout *l, int axis);
 /* A thread holds n elements along `axis`, and lanes follow axis `first`, then the last ones. */
 Layout schedule_repeated(const Type *tile, int first, int axis, int n, int warps, int lanes);

@@ -28,7 +28,7 @@ static void extend_life(Lives *s, const NestBuffer *b, int at, Span use) {
 }
 
 /* PTX ISA, "mbarrier": no other access may touch the bytes of an mbarrier that is still valid.
- * What another thread block writes arrives at any time before the cluster's barrier. */
+ * Another thread block's writes arrive at any time before the cluster's barrier. */
 static void live_always(Lives *s, const NestBuffer *b) {
   s->life[b->id].first = 0;
   s->life[b->id].last = INT_MAX;

@@ -43,7 +43,7 @@ typedef struct {
   uint32_t loops; /* that need it */
 } StripPark;
 
-/* What of the rows that several loops need stays on the processor. */
+/* The part of the rows that stays on the processor where several loops need it. */
 typedef enum { STRIPS_LOAD_AGAIN, STRIPS_WHOLE, STRIPS_TWO } StripsFit; /* TWO: programs' rows */
 
 typedef struct {
@@ -75,7 +75,7 @@ bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same);
 /* The scalar before which all columns of a row are, where the mask is true; NULL: it is no such
  * mask. */
 TileValue *strip_limit(const Strips *s, const TileValue *mask);
-/* That of a mask that the loop needs; NULL: it needs none. */
+/* The limit of a mask that the loop needs; NULL: it needs none. */
 TileValue *strip_loop_limit(const Strips *s, const StripLoop *l);
 /* May thread blocks each do a part of each row?  Notes what a launch has to check. */
 bool strip_shares_rows(Strips *s, const AxisInfo *axis);

@@ -452,7 +452,7 @@ static void build_strips(Builder *x, const StripLoop *l) {
 
 /* ---- thread blocks ---- */
 
-/* What is no row's the first block stores for all. */
+/* The first block stores for all blocks a value that is no row. */
 static void lead_store(TileOp *op, void *ctx) {
   Builder *x = ctx;
   if (op->code != TILE_STORE || strip_is_row(x->s, op->args[0])) return;

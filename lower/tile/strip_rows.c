@@ -87,8 +87,8 @@ static bool takes_clusters(const Strips *s) {
   return machine_has(s->u->machine, HAS_CLUSTERS) && !o->debug && !s->f->cluster;
 }
 
-/* One thread block, unless several hold a row that it loads again, or so little of it that two
- * programs share a multiprocessor. */
+/* The plan has one thread block, unless several hold a row that it loads again, or so little of it
+ * that two programs share a multiprocessor. */
 static bool plan_best(const Strips *s, Strips *best) {
   bool found = plan_for(s, 1, best);
   if (!takes_clusters(s)) return found;

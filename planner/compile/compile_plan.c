@@ -520,7 +520,7 @@ static Dim symbol_of_count(PlanCompiler *c, const Node *n, uint32_t buffer) {
   return symbol;
 }
 
-/* Those whose count is there before the group of that number runs. */
+/* Reads whose count is there before the group of that number runs. */
 static void add_reads(PlanCompiler *c, uint32_t number) {
   for (size_t i = 0; i < c->fusion->reads.len; i++) {
     const FusionRead *r = &c->fusion->reads.data[i];

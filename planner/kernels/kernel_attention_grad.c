@@ -219,7 +219,7 @@ static void call_rows(AttentionWriter *w, const char *from, const char *to, bool
 }
 
 /* Rows from first to last, as far as they see keys of the block; from begin to end all see all.
- * What is kept is there for whole tiles of its reader. */
+ * Kept elements are there for whole tiles of their reader. */
 static void find_rows(AttentionWriter *w) {
   Kernel *k = w->k;
   Dim zero = dim_int(k->graph->dims, 0);

@@ -93,7 +93,7 @@ static const char *split_sum_text(Conv *c, Dim x, const char *row, const char *s
 
 /* ---- operands ---- */
 
-/* The position and channel of an index of the sum; `at` has room for both.  Of a phase the
+/* The position and channel of an index of the sum; `at` has room for both.  A phase's
  * positions are numbered. */
 static void window_position(Conv *c, uint32_t side, Dim *at) {
   Dims *d = c->k->graph->dims;

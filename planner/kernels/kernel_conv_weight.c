@@ -82,8 +82,8 @@ static const char *window_lines(WeightGradient *c) {
 
 /* ---- the parts of images ---- */
 
-/* How many there are along each axis, and the windows of one, the last axis first.  Of a `ragged`
- * one some windows are beyond the gradient. */
+/* The number of parts along each axis, and the windows of a part, the last axis first.  A `ragged`
+ * part has windows beyond the gradient. */
 typedef struct {
   Text sides, counts, size, all, ragged;
 } Parts;
@@ -185,7 +185,7 @@ static const char *within_gradient(WeightGradient *c, const Place *at) {
   return all.data;
 }
 
-/* What windows have at the tile's position. */
+/* The windows' elements at the tile's position. */
 static const char *input(WeightGradient *c, const Place *at) {
   Dims *d = c->k->graph->dims;
   ConcatSource p = {.operand = c->w.input};

@@ -89,7 +89,7 @@ typedef struct {
   uint32_t axis[RADICES_MAX]; /* of the tile */
 } Digits;
 
-/* By how much the symbol grows where x grows by `by`; 0: not known. */
+/* The symbol's growth where x grows by `by`; 0: not known. */
 static int64_t growth(Dim x, Dim symbol, int64_t by) {
   if (x == symbol) return by;
   uint32_t i = 0;
@@ -224,7 +224,7 @@ static void cut_into_digits(Packed *p) {
 
 /* ---- fields ---- */
 
-/* By how much the sum x grows with the digit; 0: not by the same everywhere. */
+/* The growth of the sum x with the digit; 0: not the same everywhere. */
 static int64_t coefficient(Dim x, Dim digit) {
   if (x == digit) return 1;
   if (x->kind == DIM_PRODUCT && x->n == 1) return x->value * coefficient(x->args[0], digit);

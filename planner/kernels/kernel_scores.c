@@ -78,8 +78,8 @@ static void remember_tanh(Node **node, void *ctx) {
   kernel_remember(k, n, at, (Value){name, DT_F32});
 }
 
-/* A factor of the product goes into the scale.  That of a cap goes into the exponential's argument,
- * and what tanh is of into the scale. */
+/* A product's factor goes into the scale.  A cap's factor goes into the exponential's argument,
+ * and the factor of tanh's operand into the scale. */
 void attention_fold_factors(AttentionWriter *w) {
   double by, cap;
   Node *x = w->x.scores ? take_factor(w->x.scores, &by) : NULL;

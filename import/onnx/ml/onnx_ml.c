@@ -197,7 +197,7 @@ static Node *value_list(OnnxCall *c, const char *kind, uint32_t *n, bool *is_tex
   return real ? onnx_table(c, DT_F32, 1, (int64_t[]){*n}, real) : NULL;
 }
 
-/* What elements become that equal no key. */
+/* The result for elements that equal no key. */
 static Arg label_default(OnnxCall *c, bool whole, bool is_text) {
   const char *name = is_text ? "default_string" : whole ? "default_int64" : "default_float";
   onnx_ignore(c, "default_string");

@@ -54,7 +54,7 @@ static Node *looked_up(Build *b, Node *table, Node *at) {
   return build_with(b, OP_aten_index_Tensor, table, list);
 }
 
-/* Where x is in a list in order, whose places are `values` (NULL: themselves); else `none`. */
+/* The index of x in a sorted list, or the element of `values` there (unless NULL); else `none`. */
 static Node *found_at(Build *b, Node *x, Node *list, Node *values, int64_t none) {
   int64_t last = list->type.shape[0]->value - 1;
   Node *at = build_with(b, OP_aten_bucketize_Tensor, x, arg_node(list));

@@ -9,7 +9,7 @@
  * ONNX's are RE2's, which the caller's library may take otherwise: only those are passed that mean
  * the same everywhere. */
 
-/* What may be after a backslash: a class or a border that all have, or a sign. */
+/* A character may follow a backslash: a class or a border that all have, or a sign. */
 static bool is_plain_escape(char c) {
   return c && strchr("dDwWbBntr.^$*+?()[]{}|\\/-_'\",;:!#&@~ ", c);
 }

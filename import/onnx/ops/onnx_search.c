@@ -104,18 +104,18 @@ static Node *first_rows(Build *b, Node *x, Dim n) {
   return build_slice(b, x, 0, build_const(b, 0), n, 1);
 }
 
-/* Where each is met first, which one each element is, and how often each is there. */
+/* Per value its first index (`at`) and its count; per element the number of its value (`of`). */
 typedef struct {
   Node *at, *of, *counts;
 } Found;
 
-/* In order. */
+/* Values are numbered in their order. */
 static Found found_sorted(Build *b, Node *list, Node *first) {
   Dim n = build_item(b, list, 0)->type.shape[0];
   return (Found){first_rows(b, first, n), build_item(b, list, 1), build_item(b, list, 2)};
 }
 
-/* In the order in which they are met: a number counts those met before. */
+/* Values are numbered in the order in which they are met: a number counts those met before. */
 static Found found_as_met(Build *b, Node *of, Node *first) {
   Node *at = build_arange(b, of->type.shape[0]), *first_of = gathered(b, first, of);
   Node *is_first = build_op2(b, OP_aten_eq_Tensor, first_of, at);
@@ -127,8 +127,8 @@ static Found found_as_met(Build *b, Node *of, Node *first) {
   return (Found){met, number, first_rows(b, counts, met->type.shape[0])};
 }
 
-/* For each of a matrix's rows how many others are before it, in the order of their first elements
- * that differ: the same number for rows that are the same. */
+/* The number of rows before each row of a matrix, in the order of their first elements that
+ * differ: the same number for rows that are the same. */
 static Node *row_ranks(Build *b, Node *x) {
   Dim n = x->type.shape[0], one[] = {n, build_const(b, 1)};
   if (x->type.dtype == DT_I1) x = build_to(b, x, DT_I32);

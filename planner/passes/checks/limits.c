@@ -316,7 +316,7 @@ void limit_resized(Build *b) {
   limit_empty(b, &b->in.n->type, 1);
 }
 
-/* A range goes to its end.  One of ONNX may be empty. */
+/* A range goes to its end.  An ONNX range may be empty. */
 void limit_range(Build *b) {
   double start = 0, end, step = 1;
   if (b->in.g->extremes_of_none) return;
