@@ -125,8 +125,6 @@ const Node *onnx_value_source(const OnnxValue *v);
 
 /* ---- onnx_text.c ---- */
 
-
-
 int64_t onnx_text_number(Onnx *r, ProtobufCBinaryData s);
 /* The numbers of a tensor's strings, of n elements. */
 bool onnx_text_bytes(Onnx *r, const Onnx__Tensor *t, uint64_t n, WeightBytes *out);

@@ -82,9 +82,8 @@ static Node *only_element(Build *b, const Node *x) {
   const Node *at = operand(equal, OP_aten_eq_Tensor, 1);
   if (!slope || !counts || !at || !is_class_numbers(classes, x->type.shape[last])) return NULL;
   bool zero = where->args[2].kind == ARG_INT && dim_is(where->args[2].dim, 0);
-  if (!zero || rank_of(at) != last + 1 || !is_one_a_row(at) || !is_one_a_row(slope) ||
-      !is_one_a_row(counts))
-    return NULL;
+  if (!zero || at->type.dtype != DT_I64 || rank_of(at) != last + 1) return NULL;
+  if (!is_one_a_row(at) || !is_one_a_row(slope) || !is_one_a_row(counts)) return NULL;
   Node *target = (Node *)at;
   Node *inside = build_with(b, OP_aten_ge_Scalar, target, build_int(b, 0));
   inside = build_and(b, inside,
