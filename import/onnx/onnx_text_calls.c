@@ -51,14 +51,33 @@ static bool moves_all(OnnxOpId id) {
          id == ONNX_Transpose || id == ONNX_Unsqueeze || id == ONNX_Concat;
 }
 
+typedef struct {
+  Onnx *r;
+  OnnxTextTable *t;
+  VEC(const OnnxValue *) seen;
+} Sources;
+
+/* What is too far away may be any string. */
+static void add_all_sources(Sources *s) {
+  const OnnxTexts *all = &s->r->found->texts;
+  for (size_t i = 0; i < all->inputs.len; i++)
+    vec_push(s->r->arena, &s->t->of, all->inputs.data[i]);
+  for (size_t i = 0; i < all->tables.len; i++)
+    vec_push(s->r->arena, &s->t->of, all->tables.data[i].input);
+  s->t->of_file = true;
+}
+
 /* Adds the inputs and tables from which v has its strings; false if it may lack some of them. */
-static bool find_sources(Onnx *r, const OnnxValue *v, OnnxTextTable *t, unsigned depth) {
+static bool find_sources(Sources *s, const OnnxValue *v, unsigned depth) {
   enum { DEEPEST = 100 };
   Name from = v->input ? v->input->name : v->table;
+  for (size_t i = 0; i < s->seen.len; i++)
+    if (s->seen.data[i] == v) return true;
+  vec_push(s->r->scratch, &s->seen, v);
   if (from) {
     bool found = false;
-    for (size_t i = 0; i < t->of.len; i++) found |= t->of.data[i] == from;
-    if (!found) vec_push(r->arena, &t->of, from);
+    for (size_t i = 0; i < s->t->of.len; i++) found |= s->t->of.data[i] == from;
+    if (!found) vec_push(s->r->arena, &s->t->of, from);
     return true;
   }
   const OnnxCall *c = v->maker;
@@ -66,12 +85,11 @@ static bool find_sources(Onnx *r, const OnnxValue *v, OnnxTextTable *t, unsigned
   for (uint32_t i = 0; c && i < c->nin && depth < DEEPEST; i++)
     if (c->in[i] && c->in[i]->is_text) {
       any = true;
-      all &= find_sources(r, c->in[i], t, depth + 1);
+      all &= find_sources(s, c->in[i], depth + 1);
     }
   if (any) return all;
-  for (size_t i = 0; depth == DEEPEST && i < r->found->texts.inputs.len; i++)
-    vec_push(r->arena, &t->of, r->found->texts.inputs.data[i]);
-  t->of_file = true;
+  if (depth == DEEPEST) add_all_sources(s);
+  s->t->of_file = true;
   return false;
 }
 
@@ -103,7 +121,8 @@ void onnx_set_table(OnnxCall *c, const char *function, const char *arguments, DT
   if (!c->in[0]->is_text) onnx_lack(c, "numbers in place of strings");
   Node *n = table_input(c, function, t, parts);
   OnnxTextTable table = {.input = n->name, .function = function, .arguments = arguments};
-  bool all = find_sources(r, c->in[0], &table, 0);
+  Sources sources = {.r = r, .t = &table};
+  bool all = find_sources(&sources, c->in[0], 0);
   vec_push(r->arena, &r->found->texts.tables, table);
   Arg list = arg_list(r->graph, 1);
   list.items[0] = arg_node(x);

@@ -34,6 +34,16 @@ def same(what, got, want):
     check(got == want, f"{what}: {got}, not {want}")
 
 
+def check_far_away():
+    """A function of strings that another has made, of which others are chosen many times."""
+    chosen = [node("Where", f"flags s{i} none", f"s{i + 1}") for i in range(110)]
+    f = loaded([node("StringNormalizer", "x", "s0", case_change_action="LOWER"), *chosen,
+                node("StringNormalizer", "s110", "y", case_change_action="UPPER")],
+               {"x": type_of(TEXT, [2]), "flags": type_of(9, [2])}, "y", [strings("none", "n")])
+    same("strings from far away", [f(np.array(["Ab", "Cd"], object), np.array([True, False]))],
+         [["AB", "N"]])
+
+
 def refused(what, words, make):
     try:
         make()
@@ -222,7 +232,7 @@ def check_program():
 
 def main():
     for run in (check_moved, check_folded, check_labels, check_categories, check_case,
-                check_tokens, check_ngrams, check_refused, check_program):
+                check_tokens, check_ngrams, check_far_away, check_refused, check_program):
         run()
     return report()
 
