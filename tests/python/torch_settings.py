@@ -413,7 +413,8 @@ def check_threads():
     """Calls have no more threads than PyTorch's operators, unless NEREID_THREADS tells; a model
     that uses the device after them has as many as the device."""
     for then, own, expected in (("call", "", "0 1"), ("call", "4", "0 0"), ("model", "", "0 1")):
-        env = {**os.environ, "NEREID_THREADS": own, "OMP_NUM_THREADS": "2"}
+        env = {**os.environ, "NEREID_THREADS": own, "OMP_NUM_THREADS": "2",
+               "PYTHONPATH": str(BUILD / "python")}
         ran = subprocess.run([sys.executable, "-c", THREADS, then], env=env, capture_output=True,
                              text=True)
         tally.check(ran.stdout.strip() == expected,
