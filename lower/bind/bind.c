@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lower/analysis/box_access.h"
+#include "lower/bind/bind_nest.h"
 #include "lower/messages.h"
 #include "lower/passes.h"
 
@@ -256,16 +257,11 @@ static void check_indices(Bind *s, const NestBlock *b) {
 
 /* ---- quotients of a vector's lanes ---- */
 
-/* The power of two by which an op divides, or whose remainder it is; 0: none. */
+/* The power of two by which a statement divides, or whose remainder it is; 0: none. */
 static int64_t dividing_power(const NestStmt *st) {
   if (st->code != NEST_OP || st->nsrcs < 2) return 0;
   const Ref *by = &st->srcs[1];
-  int64_t c = by->kind == REF_AFFINE && !by->sub.n ? by->sub.c : 0;
-  if (c <= 0) return 0;
-  if (st->op == TILE_SHR) c = c < 31 ? INT64_C(1) << c : 0;
-  else if (st->op == TILE_AND) c++;
-  else if (st->op != TILE_DIV && st->op != TILE_REM) return 0;
-  return c & (c - 1) ? 0 : c;
+  return bind_power(st->op, by->kind == REF_AFFINE && !by->sub.n ? by->sub.c : 0);
 }
 
 static void find_lane_cuts(Bind *s, const NestBlock *b) {
