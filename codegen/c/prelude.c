@@ -245,7 +245,7 @@ static const char head[] =
     "#include <stdbool.h>\n"
     "#include <stddef.h>\n"
     "#include <stdint.h>\n"
-    "/* GCC else makes two halves of what it does by lane, and puts them together in memory. */\n"
+    "/* Without this, GCC computes the lanes in two halves and joins the halves in memory. */\n"
     "#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)\n"
     "#pragma GCC target(\"prefer-vector-width=512\")\n"
     "#endif\n"

@@ -57,7 +57,7 @@ typedef struct {
   VEC(const OnnxValue *) seen;
 } Sources;
 
-/* What is too far away may be any string. */
+/* A value behind too many operators may be any string. */
 static void add_all_sources(Sources *s) {
   const OnnxTexts *all = &s->r->found->texts;
   for (size_t i = 0; i < all->inputs.len; i++)

@@ -8,7 +8,7 @@
 typedef struct {
   Strips *s;
   uint32_t *last;     /* by value id: the number of its last use in the body */
-  bool *loaded;       /* by value id: it depends on what was loaded */
+  bool *loaded;       /* by value id: it depends on a loaded value */
   uint32_t number;    /* of the op at hand */
   int64_t row;        /* the longest operand of a reduction */
   int64_t live, most; /* bits an element */

@@ -2,7 +2,7 @@
  *
  * A product of matrices whose rows are output channels and whose columns are the input channels at
  * a position of the window.  A step sums up a part of some images, which is a box of either operand
- * (planner/fuse/image_tiles.c): the windows of the part, and what these have at the position. */
+ * (planner/fuse/image_tiles.c): the part's windows, and their elements at the position. */
 #include <string.h>
 
 #include "planner/kernels/kernel_product.h"

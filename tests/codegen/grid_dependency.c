@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-/* GCC else makes two halves of what it does by lane, and puts them together in memory. */
+/* Without this, GCC computes the lanes in two halves and joins the halves in memory. */
 #if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
 #pragma GCC target("prefer-vector-width=512")
 #endif

@@ -437,7 +437,7 @@ static uint32_t new_node(Ensemble *e, Mode mode) {
   return i;
 }
 
-/* The nodes of all sets, one after the other, each with what it is compared with. */
+/* Numbers the nodes: a test of a set becomes one node for each member. */
 static void number_nodes(OnnxCall *c, Ensemble *e) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < e->nodes; i++) {

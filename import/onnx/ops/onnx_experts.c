@@ -6,7 +6,7 @@
 #include "import/messages.h"
 #include "import/onnx/ops/onnx_shared.h"
 
-/* The layers of each expert, each [experts, columns, terms], with what is added; NULL: nothing. */
+/* The layers of each expert, each [experts, columns, terms], with its bias; NULL: it has none. */
 typedef struct {
   Node *weight, *bias;
 } Layer;
