@@ -41,11 +41,8 @@
 #define E_RUN_UNKNOWN_PASS "unknown pass `%.*s`; passes are %s"
 #define E_RUN_UNKNOWN_KIND "%d is not a kind of code"
 #define E_RUN_ASSERT "%s, in program (%u, %u, %u)"
-#define E_RUN_NUM_WARPS "the number of warps must be a power of 2 from 1 to 32, not %d"
-#define E_RUN_NUM_STAGES "the number of stages must be between 1 and 64, not %d"
-#define E_RUN_NUM_CTAS \
-  "the number of thread blocks of a program (num_ctas) must be 1, 2, 4, 8 or 16, not %d"
-#define E_RUN_MAXNREG "the number of registers a thread must be between 1 and 1024, not %d"
+#define E_RUN_OPTION_CHOICE "%s must be one of %s, not %d"
+#define E_RUN_OPTION_RANGE "%s must be from %d to %d, not %d"
 #define E_RUN_LANGUAGE "'%s' is no version of the language: 3.6 or 3.9"
 #define E_RUN_BAD_TYPE \
   "%s=%s is not a type: write fp32, *bf16, i32:16 (divisible by 16), i32:1 (is 1), none, " \

@@ -1,5 +1,6 @@
 #include "lang/base/options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { TUNED = OPTION_IS_TUNED, SCHEDULE = OPTION_IS_SCHEDULE, IR = OPTION_IS_IR };
@@ -39,6 +40,14 @@ int *options_number(Options *o, const OptionRow *row) {
   return row->kind == OPTION_WORD ? NULL : (int *)(void *)((char *)o + row->offset);
 }
 
+bool option_admits(const OptionRow *row, int64_t value) {
+  char *end;
+  if (value < row->least || value > row->most) return false;
+  for (const char *at = row->choices; at && *at; at = end)
+    if (strtol(at, &end, 10) == value) return true;
+  return !row->choices;
+}
+
 int options_warps(const Options *o) {
   int warps = o->num_warps * o->num_ctas, most = option_rows[OPTION_OF_num_warps].most;
   return warps < most ? warps : most;
@@ -75,12 +84,10 @@ static void take_flag(IrReader *r, const IrAttr *a, int *to) {
 }
 
 static void take_number(IrReader *r, const IrAttr *a, const OptionRow *row, int *to) {
+  bool is_number = a->kind == IA_INT && !a->wide;
   int least = row->dflt < row->least ? row->dflt : row->least;
-  bool fits = a->kind == IA_INT && !a->wide && a->i >= least && a->i <= row->most;
-  bool powers = row == &option_rows[OPTION_OF_num_warps] || row == &option_rows[OPTION_OF_num_ctas];
-  bool power = !powers || !(a->i & (a->i - 1));
-  if (fits && power) *to = (int)a->i;
-  else if (fits) ir_attr_wrong(r, a, "a power of two");
+  if (is_number && (a->i == row->dflt || option_admits(row, a->i))) *to = (int)a->i;
+  else if (row->choices) ir_attr_wrong(r, a, arena_printf(r->arena, "one of %s", row->choices));
   else ir_attr_wrong(r, a, arena_printf(r->arena, "an integer from %d to %d", least, row->most));
 }
 

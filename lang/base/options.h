@@ -50,6 +50,9 @@ const OptionRow *option_tuned(const char *name);
 /* The row's place in the options, where it is a number: of any but a WORD. */
 int *options_number(Options *o, const OptionRow *row);
 
+/* Is the value in the range of an INT, and among its choices, which are numbers, if it has some? */
+bool option_admits(const OptionRow *row, int64_t value);
+
 /* Warps of a program: num_warps for each of the num_ctas thread blocks that Triton would spread it
  * over, as many as one thread block can have. */
 int options_warps(const Options *o);

@@ -385,19 +385,24 @@ typedef struct {
   bool dumped; /* the IR after a pass was handed to the caller */
 } Step;
 
-enum { MACHINE_REGISTERS = 255, MAXNREG_MOST = 1024 };
+enum { MACHINE_REGISTERS = 255 };
+
+static int check_number(const OptionRow *row, int value) {
+  if (!value || option_admits(row, value)) return 0;
+  if (row->choices)
+    return error_set(NEREID_E_USAGE, E_RUN_OPTION_CHOICE, row->name, row->choices, value);
+  return error_set(NEREID_E_USAGE, E_RUN_OPTION_RANGE, row->name, row->least, row->most, value);
+}
 
 static int check_kernel_options(const nereid_request *r, const char *target) {
   if (!machine_find(target)) return error_target(target);
-  if (r->num_warps && (r->num_warps < 1 || r->num_warps > 32 || r->num_warps & (r->num_warps - 1)))
-    return error_set(NEREID_E_USAGE, E_RUN_NUM_WARPS, r->num_warps);
-  if (r->num_stages < 0 || r->num_stages > 64)
-    return error_set(NEREID_E_USAGE, E_RUN_NUM_STAGES, r->num_stages);
-  if (r->num_ctas < 0 || r->num_ctas > 16 || r->num_ctas & (r->num_ctas - 1))
-    return error_set(NEREID_E_USAGE, E_RUN_NUM_CTAS, r->num_ctas);
-  if (r->maxnreg < 0 || r->maxnreg > MAXNREG_MOST)
-    return error_set(NEREID_E_USAGE, E_RUN_MAXNREG, r->maxnreg);
-  return 0;
+  nereid_request q = *r;
+  int code = 0;
+  for (int i = 0; i < OPTION_COUNT && !code; i++) {
+    const OptionRow *row = &option_rows[i];
+    if (row->kind == OPTION_INT) code = check_number(row, *request_number(&q, row));
+  }
+  return code;
 }
 
 static Options options_of(const nereid_request *r, Options base, const char *preferred) {

@@ -175,7 +175,7 @@ def check_arguments():
           "multiple values for argument 'x'")
     fails("unknown", KeyError, lambda: launch(blocks=3), "blocks", "scale")
     fails("an option's type", (TypeError, nereid.NereidError), lambda: launch(num_warps="4"))
-    fails("an option's value", nereid.NereidError, lambda: launch(num_warps=3), "number of warps")
+    fails("an option's value", nereid.NereidError, lambda: launch(num_warps=3), "be one of")
     fails("an integer too large", OverflowError, lambda: launch(n=1 << 70), "`n`", "64 bits")
     fails("called directly", RuntimeError, lambda: scale(X, OUT, 16, 16), "scale[grid](...)")
     fails("jit of no function", TypeError, lambda: nereid.jit(3), "Python function")

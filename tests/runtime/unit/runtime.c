@@ -184,13 +184,13 @@ static void test_requests(void) {
   X(nereid_emit(&text, &size, &r, 99), NEREID_E_USAGE, "99 is not a kind of code");
   r.num_ctas = 3;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
-    "the number of thread blocks of a program (num_ctas) must be 1, 2, 4, 8 or 16, not 3");
+    "num_ctas must be one of 1 2 4 8 16, not 3");
   r.num_ctas = 0, r.maxnreg = 1025;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
-    "the number of registers a thread must be between 1 and 1024, not 1025");
+    "maxnreg must be from 1 to 1024, not 1025");
   r.maxnreg = 0, r.num_stages = 65;
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
-    "the number of stages must be between 1 and 64, not 65");
+    "num_stages must be from 1 to 64, not 65");
   r.num_stages = 0, r.kernel = "other";
   X(nereid_emit(&text, &size, &r, NEREID_TILE), NEREID_E_USAGE,
     "error: * has no kernel 'other'\n*: note: kernel 'k'\n*");
