@@ -170,7 +170,7 @@ static int64_t results_in_turns(const Attention *x, const AttentionShape *s, int
  * conflicts; elsewhere loads are by powers of 2. */
 static int64_t tile_width(const Attention *x, Dim width, bool groups) {
   enum { UNIT = 32, NARROW = 64 };
-  bool boxes = groups && x->kind == ATTENTION_FORWARD && dtype_bits(x->query->type.dtype) == 16;
+  bool boxes = groups && x->kind == ATTENTION_FORWARD && dtype_is_half(x->query->type.dtype);
   if (!boxes || width->value <= NARROW) return power_of_2(width->value, 16);
   return (width->value + UNIT - 1) / UNIT * UNIT;
 }
@@ -200,7 +200,7 @@ AttentionShape attention_shape(const Attention *x, int processors, bool groups) 
   AttentionShape s = shape_in_blocks(x, processors, shape_of_any(x, processors, groups));
   bool several = x->kind != ATTENTION_FORWARD && !x->kept;
   bool tables = x->block_rows && (several || !divide_blocks(x));
-  s.one_loop = groups && dtype_bits(x->query->type.dtype) == 16 && s.bm >= 64 && !tables &&
+  s.one_loop = groups && dtype_is_half(x->query->type.dtype) && s.bm >= 64 && !tables &&
                (!x->kept || x->block_rows);
   s.turns = results_in_turns(x, &s, processors);
   return s;
@@ -219,7 +219,7 @@ bool attention_fits(const Node *query, const Node *value) {
 
 bool attention_fits_forward(const Graph *g, const Node *query, const Node *value) {
   DType t = query->type.dtype;
-  bool latent = !g->host && g->gpu && device_has_warpgroups(g->gpu) && dtype_bits(t) == 16 &&
+  bool latent = !g->host && g->gpu && device_has_warpgroups(g->gpu) && dtype_is_half(t) &&
                 dtype_is_float(t);
   if (!latent) return attention_fits(query, value);
   return width_fits(query, LATENT_KEYS) && width_fits(value, LATENT_VALUES);

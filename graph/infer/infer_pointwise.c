@@ -30,7 +30,7 @@ static DType wider(DType a, DType b) { return dtype_bits(a) >= dtype_bits(b) ? a
 /* DT_NONE: PyTorch has no common dtype. */
 static DType common_float(DType a, DType b) {
   if (dtype_bits(a) == 8 || dtype_bits(b) == 8) return DT_NONE;
-  if (dtype_bits(a) == 16 && dtype_bits(b) == 16) return DT_F32; /* f16 and bf16 */
+  if (dtype_is_half(a) && dtype_is_half(b)) return DT_F32; /* f16 and bf16 */
   return wider(a, b);
 }
 

@@ -255,7 +255,7 @@ static int64_t imprecise_products(const TileOp *op, const Atom *atom) {
 static bool by_ldmatrix(const Atom *atom, int which, const Type *t, int wm, int wn) {
   int rows = t->shape[t->rank - 2], cols = t->shape[t->rank - 1];
   int row_step = which ? atom->k : atom->m * wm, col_step = which ? atom->n * wn : atom->k;
-  return dtype_bits(atom->a) == 16 && rows % row_step == 0 && cols % col_step == 0;
+  return dtype_is_half(atom->a) && rows % row_step == 0 && cols % col_step == 0;
 }
 
 /* Fragments read from shared memory element by element, zeros where the operand ends. */

@@ -179,7 +179,7 @@ double sim_synchronous_share(const DevicePeaks *r) {
 
 /* Operations of a clock of all matrix units of a processor. */
 static double rate_of(const Simulation *sim, const Atom *a) {
-  double rate = dtype_bits(a->a) == 16  ? sim->peaks->f16
+  double rate = dtype_is_half(a->a)     ? sim->peaks->f16
                 : dtype_bits(a->a) == 8 ? sim->peaks->f8
                 : a->tf32               ? sim->peaks->f16 / 2
                                         : sim->peaks->f32;

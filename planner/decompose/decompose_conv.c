@@ -233,9 +233,8 @@ static Node *conv_as_sum(Build *b, const Conv *c) {
 
 /* Do matrix units multiply its operands? */
 static bool has_units(Graph *g, DType t) {
-  enum { HALF_BITS = 16 };
   if (g->host || !g->gpu) return false;
-  return dtype_bits(t) == HALF_BITS || graph_rounds(g, ROUNDS_AS_CONVOLUTION);
+  return dtype_is_half(t) || graph_rounds(g, ROUNDS_AS_CONVOLUTION);
 }
 
 /* How many groups to join to one: units multiply whole blocks of channels, of which groups of a few

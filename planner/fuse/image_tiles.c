@@ -3,7 +3,7 @@
 #include "lower/target/device_peaks.h"
 #include "planner/fuse/fuse.h"
 
-enum { HALF_BITS = 16, WARPGROUP_ROWS = 64 };
+enum { WARPGROUP_ROWS = 64 };
 
 /* All but the number of images. */
 static bool has_known_sizes(const ValueType *t) {
@@ -19,7 +19,7 @@ bool convolution_reads_images(const Fusion *f, const Group *g) {
   if (prim_kind(n->op) != PRIM_CONVOLUTION || !window_block(n)) return false;
   Window w = window_of(graph, n);
   int64_t rows = dim_likely(graph->dims, g->extent[1]);
-  return dtype_bits(w.input->type.dtype) == HALF_BITS && has_known_sizes(&w.input->type) &&
+  return dtype_is_half(w.input->type.dtype) && has_known_sizes(&w.input->type) &&
          has_known_sizes(&n->type) && window_meets_boxes(&w) && (!rows || rows >= WARPGROUP_ROWS);
 }
 

@@ -15,8 +15,8 @@ static bool has_copied_rows(const Group *g) {
     int64_t size = g->extent[i]->value;
     if (size < 1 || size > INT32_MAX || size % ROW) return false;
   }
-  return dtype_bits(n->args[0].node->type.dtype) == 16 &&
-         dtype_bits(n->args[1].node->type.dtype) == 16;
+  return dtype_is_half(n->args[0].node->type.dtype) &&
+         dtype_is_half(n->args[1].node->type.dtype);
 }
 
 typedef struct {

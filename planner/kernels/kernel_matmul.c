@@ -530,7 +530,7 @@ static Operands packed_operands(Kernel *k, Tiling *t, Dim left_k, Dim right_k) {
   Node *n = g->nodes.data[0];
   DType held = n->args[0].node->type.dtype;
   bool whole = prim_groups(n) == GROUPS_NONE;
-  PackedRows rows = {.few = has_few_rows(g) && dtype_bits(held) == 16,
+  PackedRows rows = {.few = has_few_rows(g) && dtype_is_half(held),
                      .one = whole && dim_is(g->extent[1], 1)};
   if (rows.one && kernel_held(held) == held) rows.row = n->args[0].node;
   PackedTile p = packed_tile(k, &rows, n->args[1].node, t->group, right_k, g->index[2]);

@@ -41,7 +41,7 @@ static Node *take_factor(Node *x, double *by) {
 
 /* On GPUs a score of 16-bit operands has fewer bits than tanh.approx gives, 11. */
 static bool approximates(const AttentionWriter *w) {
-  return w->x.kind == ATTENTION_FORWARD && dtype_bits(w->x.query->type.dtype) == 16 &&
+  return w->x.kind == ATTENTION_FORWARD && dtype_is_half(w->x.query->type.dtype) &&
          !w->k->graph->host;
 }
 

@@ -211,7 +211,7 @@ static Node *widened_bias(Graph *g, const Node *n, const Node *x) {
   Node *wide = a->kind == ARG_NODE ? a->node : NULL;
   if (!wide || !graph_is_any(wide, OP_aten_to_dtype, OP_aten__to_copy_default)) return NULL;
   Node *bias = wide->args[0].node;
-  bool half = wide->type.dtype == DT_F32 && dtype_bits(bias->type.dtype) == 16;
+  bool half = wide->type.dtype == DT_F32 && dtype_is_half(bias->type.dtype);
   return half && is_bias(g, bias, x->type.shape[1]) ? bias : NULL;
 }
 

@@ -186,11 +186,10 @@ static void write_channels(Build *b, Node *n, int operand) {
 }
 
 static bool reads_channels(const Graph *g, const Node *n) {
-  enum { HALF_BITS = 16 };
   if (g->host) return graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default);
   bool boxes = g->gpu && device_has_warpgroups(g->gpu);
   return boxes && graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_weight_default) &&
-         dtype_bits(n->args[0].node->type.dtype) == HALF_BITS;
+         dtype_is_half(n->args[0].node->type.dtype);
 }
 
 /* ---- the pass ---- */

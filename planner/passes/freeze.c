@@ -166,10 +166,10 @@ static bool pack_blocks(Freeze *f, Node *n) {
 /* Have tensor cores the weight as it is in memory, with C next to each other in rows that begin at
  * multiples of 16 bytes? */
 static bool has_rows_of_channels(Graph *g, Node *w) {
-  enum { ROW = 8, HALF_BITS = 16 };
+  enum { ROW = 8 };
   Strided s;
   uint32_t rank = rank_of(w), channels = rank - 2;
-  if (g->host || dtype_bits(w->type.dtype) != HALF_BITS || rank > STRIDED_RANK_MAX) return false;
+  if (g->host || !dtype_is_half(w->type.dtype) || rank > STRIDED_RANK_MAX) return false;
   if (!strided_of(g, w, &s) || !dim_is(s.stride[channels], 1)) return false;
   for (uint32_t i = 0; i < rank; i++)
     if (i != channels && (!dim_is_int(s.stride[i]) || s.stride[i]->value % ROW)) return false;

@@ -77,8 +77,7 @@ static bool chooses_from_few(const Weight *w, const Node *n) {
   enum { ENTRIES = 16 };
   if (!graph_is(n, OP_aten_index_Tensor) || n->args[1].n != 1 || !w->whole) return false;
   const ValueType *t = &n->args[0].node->type;
-  return t->rank == 1 && dim_is(t->shape[0], ENTRIES) && dtype_is_float(t->dtype) &&
-         dtype_bits(t->dtype) == 16;
+  return t->rank == 1 && dim_is(t->shape[0], ENTRIES) && dtype_is_half(t->dtype);
 }
 
 static void read_weight(Weight *w, Node *n) {

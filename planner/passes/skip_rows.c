@@ -166,7 +166,7 @@ static bool is_worth(Graph *g, const Node *n, const Node *gather) {
   Dim rows = count_of(g, t, 0, 2), read = value_numel(g, &gathered_by(g, gather)->type);
   Dim all = gather->args[0].node->type.shape[0];
   if (!dim_is_int(rows) || !dim_is_int(read) || !dim_is_int(all)) return false;
-  return dtype_is_float(t->dtype) && dtype_bits(t->dtype) == 16 && all->value >= rows->value &&
+  return dtype_is_half(t->dtype) && all->value >= rows->value &&
          dim_is_int(t->shape[1]) && t->shape[1]->value >= ROWS_LEAST &&
          read->value <= rows->value / 4 * READ_OF_4;
 }

@@ -50,7 +50,7 @@ static void repeat(LaunchStats *f, double tiles) {
 }
 
 bool tiling_has_rings(const Product *p) {
-  return sim_synchronous_share(p->gpu) < 1 && dtype_bits(p->dtype) == 16 && !p->elements;
+  return sim_synchronous_share(p->gpu) < 1 && dtype_is_half(p->dtype) && !p->elements;
 }
 
 static double ring_time(const Tile *t, const Product *p, bool persists) {

@@ -183,11 +183,11 @@ static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node 
 
 /* Are the operands' parts of images boxes for a GPU's tensor copies? */
 static bool has_boxes(Build *b, const ConvGradient *c, Node *slid, Node *other) {
-  enum { HALF_BITS = 16, ROW = 8, CHANNELS_LEAST = 16 };
+  enum { ROW = 8, CHANNELS_LEAST = 16 };
   const Graph *g = b->in.g;
   Dim channels[] = {slid->type.shape[1], other->type.shape[1]};
   bool fits = !g->host && g->gpu && device_has_warpgroups(g->gpu) && dim_is(c->groups, 1) &&
-              dtype_bits(slid->type.dtype) == HALF_BITS;
+              dtype_is_half(slid->type.dtype);
   for (int i = 0; i < 2; i++)
     fits &= dim_is_int(channels[i]) && channels[i]->value >= CHANNELS_LEAST &&
             channels[i]->value % ROW == 0;

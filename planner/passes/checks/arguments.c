@@ -78,7 +78,7 @@ static void check_data_fits(Build *b, const char *param, const Arg *a, DType t, 
 static bool fills_one(const Graph *g, const Node *n, const ValueType *type) {
   static const OpId fills[] = {OP_aten_fill_Scalar, OP_aten_full_default, OP_aten_full_like_default,
                                OP_aten_new_full_default, OP_aten_scalar_tensor_default};
-  if (!g->host || !dtype_is_float(type->dtype) || dtype_bits(type->dtype) != 16) return false;
+  if (!g->host || !dtype_is_half(type->dtype)) return false;
   for (uint32_t i = 0; i < type->rank; i++)
     if (!dim_is(type->shape[i], 1)) return false;
   for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)

@@ -25,7 +25,7 @@ void limit_scales(Build *b) {
   static const char *const params[] = {"weight", "bias", "running_mean", "running_var"};
   const ValueType *x = infer_self(&b->in);
   if (b->in.g->extremes_of_none) return;
-  bool narrow = dtype_is_float(x->dtype) && dtype_bits(x->dtype) == 16;
+  bool narrow = dtype_is_half(x->dtype);
   for (int i = 0; i < 4; i++) {
     const ValueType *scale = optional(b, params[i]);
     if (scale && !(narrow && scale->dtype == DT_F32)) infer_same_dtype(&b->in, x, scale);
