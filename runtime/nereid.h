@@ -294,6 +294,10 @@ typedef struct {
   NEREID_KERNEL_OPTIONS(NEREID_OPTION_FIELD, NEREID_OPTION_FIELD)
 } nereid_request;
 
+/* An error, with its message, if the option of that name is one of configurations (num_warps,
+ * num_stages, num_ctas, maxnreg) and has no such value. */
+NEREID_API int nereid_check_option(const char *name, int value);
+
 /* The text (or, for NEREID_CUBIN, the bytes) of one stage.  *text is NUL-terminated after *size
  * bytes; the caller frees it with nereid_text_free(). */
 NEREID_API int nereid_emit(char **text, size_t *size, const nereid_request *r, nereid_kind kind);

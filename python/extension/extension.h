@@ -107,6 +107,7 @@ int add_memory(PyObject *module);
 
 PyObject *py_compile(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *py_tuned_options(PyObject *module, PyObject *none);
+PyObject *py_refusal(PyObject *module, PyObject *args);
 PyObject *py_graph_options(PyObject *module, PyObject *none);
 PyObject *py_emit(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *py_estimate(PyObject *module, PyObject *args, PyObject *kwargs);

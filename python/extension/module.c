@@ -48,6 +48,8 @@ static PyMethodDef functions[] = {
      "compile(source, kernel, args, ...): an Image."},
     {"tuned_options", py_tuned_options, METH_NOARGS,
      "[(name, default)] of options that configurations have."},
+    {"refusal", py_refusal, METH_VARARGS,
+     "refusal(name, value): why an option of configurations has no such value, or None."},
     {"graph_options", py_graph_options, METH_NOARGS,
      "{name: words with blanks between, or ''} of a graph's options, nereid_graph_options.h."},
     {"emit", (PyCFunction)(void (*)(void))py_emit, METH_VARARGS | METH_KEYWORDS,

@@ -198,6 +198,16 @@ PyObject *py_tuned_options(PyObject *module, PyObject *none) {
   return list;
 }
 
+/* (name, value): the message of an option that has no such value, or None. */
+PyObject *py_refusal(PyObject *module, PyObject *args) {
+  const char *name;
+  int value;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "si", &name, &value)) return NULL;
+  if (!nereid_check_option(name, value)) Py_RETURN_NONE;
+  return PyUnicode_FromString(nereid_error_message());
+}
+
 static int get_options(Call *c, PyObject *options) {
   PyObject *key, *value;
   Py_ssize_t at = 0;

@@ -387,20 +387,14 @@ typedef struct {
 
 enum { MACHINE_REGISTERS = 255 };
 
-static int check_number(const OptionRow *row, int value) {
-  if (!value || option_admits(row, value)) return 0;
-  if (row->choices)
-    return error_set(NEREID_E_USAGE, E_RUN_OPTION_CHOICE, row->name, row->choices, value);
-  return error_set(NEREID_E_USAGE, E_RUN_OPTION_RANGE, row->name, row->least, row->most, value);
-}
-
 static int check_kernel_options(const nereid_request *r, const char *target) {
   if (!machine_find(target)) return error_target(target);
   nereid_request q = *r;
   int code = 0;
   for (int i = 0; i < OPTION_COUNT && !code; i++) {
     const OptionRow *row = &option_rows[i];
-    if (row->kind == OPTION_INT) code = check_number(row, *request_number(&q, row));
+    int *value = request_number(&q, row);
+    if (row->kind == OPTION_INT && *value) code = config_check(row, *value);
   }
   return code;
 }

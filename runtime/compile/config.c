@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "runtime/messages.h"
+#include "runtime/support/error.h"
+
 static const size_t places[OPTION_COUNT] = {
 #define X(kind, name, ...) [OPTION_OF_##name] = offsetof(nereid_request, name),
     NEREID_KERNEL_OPTIONS(X, X)
@@ -23,6 +26,18 @@ const char **request_word(nereid_request *r, const OptionRow *row) {
 int *config_option(nereid_request *r, const char *name) {
   const OptionRow *row = option_tuned(name);
   return row ? request_number(r, row) : NULL;
+}
+
+int config_check(const OptionRow *row, int value) {
+  if (option_admits(row, value)) return 0;
+  if (row->choices)
+    return error_set(NEREID_E_USAGE, E_RUN_OPTION_CHOICE, row->name, row->choices, value);
+  return error_set(NEREID_E_USAGE, E_RUN_OPTION_RANGE, row->name, row->least, row->most, value);
+}
+
+int nereid_check_option(const char *name, int value) {
+  const OptionRow *row = option_tuned(name);
+  return row && value != row->dflt ? config_check(row, value) : 0;
 }
 
 bool config_is_option(const char *name) {

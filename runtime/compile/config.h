@@ -27,6 +27,8 @@ int *config_option(nereid_request *r, const char *name);
 /* The number or the text of a request that an option's row is for. */
 int *request_number(nereid_request *r, const OptionRow *row); /* NULL: it is a text */
 const char **request_word(nereid_request *r, const OptionRow *row); /* NULL: it is a number */
+/* An error unless an INT admits the value. */
+int config_check(const OptionRow *row, int value);
 bool config_is_option(const char *name);
 void config_print(Text *out, const Config *c);
 /* Reads what config_print has written; false if it is none of that, as with a value that has a

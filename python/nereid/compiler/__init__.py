@@ -51,9 +51,8 @@ def _take_options(fn, options: dict) -> tuple[dict, int]:
         if name in _TUNED:
             if name == "num_warps" and type(value) is int and value > _MOST_WARPS:
                 raise OutOfResources(32 * value, 32 * _MOST_WARPS, "threads", kernel=fn.__name__)
-            if name == "num_warps" and type(value) is int and (value < 1 or value & (value - 1)):
-                raise InvalidOption("the number of warps must be a power of 2 from 1 to 32, not "
-                                    f"{value}", USAGE, kernel=fn.__name__)
+            if type(value) is int and (why := _nereid.refusal(name, value)):
+                raise InvalidOption(why, USAGE, kernel=fn.__name__)
             if value is not None:
                 taken[name] = value
         elif name == "enable_fp_fusion":
