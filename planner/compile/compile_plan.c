@@ -22,6 +22,7 @@
 #include "planner/plan/overlap.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/tiles.h"
+#include "planner/tiling/panels.h"
 
 /* A group's step, but for its buffers, and its kernel. */
 typedef struct {
@@ -386,7 +387,8 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
   Text text = text_new(a);
   if (g->kind == GROUP_MATMUL) {
     PrimKind kind = prim_kind(g->nodes.data[0]->op);
-    if (kind == PRIM_CONVOLUTION) kernel_conv(&text, k);
+    bool panels = c->g->host && panels_of(g->nodes.data[0]->args[1].node);
+    if (kind == PRIM_CONVOLUTION && !panels) kernel_conv(&text, k);
     else if (kind == PRIM_CONVOLUTION_WEIGHT) kernel_conv_weight(&text, k);
     else kernel_matmul(&text, k);
     tiles_matmul(&tiles, g, &s);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/analysis/strided.h"
+#include "graph/ops/window.h"
 #include "planner/kernels/kernel_product.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
@@ -34,6 +35,10 @@ static const char *after_sums(int64_t word) {
 
 /* ---- right operands in panels: see panels.h ---- */
 
+static int64_t word_of_panels(const Kernel *k) {
+  return strided_word(k->group->nodes.data[0]->args[1].node->type.dtype);
+}
+
 /* The buffer of a step's words; *offset, of elements, becomes one of words.  Where it is not whole
  * words the pointers, not the buffer, are to be cast, and kernels compute each of them. */
 static const char *words_of(Kernel *k, Node *n, Dim *offset, const char **cast) {
@@ -49,15 +54,18 @@ static const char *words_of(Kernel *k, Node *n, Dim *offset, const char **cast) 
   return arena_printf(k->arena, "%s.to(tl.pointer_type(tl.int32))", buffer);
 }
 
+/* An element of the left operand. */
+typedef struct {
+  Node *memory;
+  Dim offset;
+} Left;
+
 /* Terms that depend on the row alone come first: so each row has one address in all steps. */
-static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
+static const char *left_pointers(Kernel *k, Left left) {
   Dims *d = k->graph->dims;
-  ConcatSource p = {.operand = left, .index = {row, column}};
-  product_source(k, &p);
-  const ValueType *t = &p.operand->type;
   const char *cast;
-  Dim offset = linear_of_index(d, p.index, t->shape, t->rank);
-  const char *buffer = words_of(k, p.operand, &offset, &cast);
+  Dim offset = left.offset;
+  const char *buffer = words_of(k, left.memory, &offset, &cast);
   Dim of_row = dim_int(d, 0), rest = of_row;
   uint32_t terms = offset->kind == DIM_SUM ? offset->n : 1;
   for (uint32_t i = 0; i < terms; i++) {
@@ -76,14 +84,14 @@ static const char *left_pointers(Kernel *k, Node *left, Dim row, Dim column) {
   return *cast ? arena_printf(k->arena, "(%s)%s", text, cast) : text;
 }
 
-static const char *right_pointers(Kernel *k, Node *right, Dim row, Dim column) {
-  ConcatSource p = {.operand = right, .index = {row, column}};
+/* Element (panel, row, column) of the panels, of which a row may have words. */
+static const char *right_pointers(Kernel *k, Node *panels, Dim panel, Dim row, Dim column) {
   const char *cast;
   unsigned axes = 0;
-  product_source(k, &p);
-  const ValueType *t = &p.operand->type;
-  Dim offset = linear_of_index(k->graph->dims, p.index, t->shape, t->rank);
-  const char *buffer = words_of(k, p.operand, &offset, &cast);
+  const ValueType *t = &panels->type;
+  Dim at[] = {panel, row, column, dim_int(k->graph->dims, 0)};
+  Dim offset = linear_of_index(k->graph->dims, at, t->shape, t->rank);
+  const char *buffer = words_of(k, panels, &offset, &cast);
   const char *index = kernel_index(k, offset, &axes);
   const char *text = arena_printf(k->arena, "%s + %s", buffer, index);
   text = product_pointers(k, text, axes, "kb", "column");
@@ -102,36 +110,78 @@ static const char *row_lines(Kernel *k) {
                       rows, rows);
 }
 
+static Left matrix_left(Kernel *k, Dim row, Dim left_k) {
+  Dims *d = k->graph->dims;
+  ConcatSource p = {.operand = k->group->nodes.data[0]->args[0].node,
+                    .index = {row, dim_mul(d, left_k, dim_int(d, word_of_panels(k)))}};
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  return (Left){p.operand, linear_of_index(d, p.index, t->shape, t->rank)};
+}
+
+/* That of a convolution, at a row of the window, or a position (panels_run): of `outer` ones. */
+static Left window_left(Kernel *k, Dim row, Dim position, Dim left_k, Dim *outer) {
+  Dims *d = k->graph->dims;
+  const Node *n = k->group->nodes.data[0];
+  Window w = window_of(k->graph, n);
+  Dim at[WINDOW_AXES], index[GRAPH_RANK_MAX], channels = w.weight->type.shape[w.n];
+  uint32_t axes = w.n - (panels_run(k->graph, n) != channels);
+  *outer = dim_int(d, 1);
+  for (uint32_t i = 0; i < axes; i++) *outer = dim_mul(d, *outer, w.size[i]);
+  index_of_linear(d, position, w.size, axes, at);
+  index_of_linear(d, row, n->type.shape, w.n + 1, index);
+  for (uint32_t i = 0; i < w.n; i++) {
+    index[i + 1] = dim_mul(d, index[i + 1], w.stride[i]);
+    if (i < axes) index[i + 1] = dim_add(d, index[i + 1], dim_mul(d, at[i], w.dilation[i]));
+  }
+  index[w.n + 1] = dim_add(d, dim_mul(d, k->group->index[0], channels), left_k);
+  Strided s;
+  BUG_IF(!strided_of(k->graph, w.input, &s), "an image of panels is not in memory");
+  Dim offset = dim_add(d, s.offset, index[w.n + 1]); /* one channel has no stride */
+  for (uint32_t i = 0; i <= w.n; i++)
+    offset = dim_add(d, offset, dim_mul(d, index[i], s.stride[i]));
+  return (Left){s.memory, offset};
+}
+
 /* The kernel of a product whose right operand is packed in panels (panels.h). */
 static void kernel_panels(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   const Node *n = g->nodes.data[0];
-  Dim width = dim_int(d, panels_width());
-  Dim count = dim_floordiv(d, dim_add(d, g->extent[2], dim_int(d, panels_width() - 1)), width);
+  bool windows = prim_kind(n->op) == PRIM_CONVOLUTION;
+  Node *panels = panels_of(n->args[1].node);
+  int64_t word = word_of_panels(k);
+  Dim width = panels->type.shape[2], run = panels->type.shape[1];
+  if (windows) run = panels_run(k->graph, n);
+  Dim count = dim_floordiv(d, dim_add(d, g->extent[2], dim_sub(d, width, dim_int(d, 1))), width);
   Dim row = dim_shared_index(d, "row", g->extent[1]);
-  Dim word = dim_int(d, strided_word(n->args[1].node->type.dtype));
-  Dim steps = dim_floordiv(d, g->extent[3], word);
-  Dim left_k = dim_shared_index(d, "ka", steps), right_k = dim_shared_index(d, "kb", steps);
+  Dim left_k = dim_shared_index(d, "ka", run), right_k = dim_shared_index(d, "kb", run);
   Dim panel = dim_shared_index(d, "panel", count), column = dim_shared_index(d, "column", width);
+  Dim position = dim_shared_index(d, "position", dim_floordiv(d, panels->type.shape[1], run));
   product_bind(k);
   kernel_bind(k, row, "row", AXIS_M);
   kernel_bind(k, left_k, "ka", AXIS_N);
   kernel_bind(k, right_k, "kb", AXIS_M);
   kernel_bind(k, panel, "panel", 0);
+  kernel_bind(k, position, "position", 0);
   kernel_bind(k, column, "column", AXIS_N);
+  Dim outer = dim_int(d, 1);
+  Left left = windows ? window_left(k, row, position, left_k, &outer) : matrix_left(k, row, left_k);
+  Dim step = windows ? dim_add(d, dim_mul(d, position, run), right_k) : right_k;
+  Dim own = dim_add(d, dim_mul(d, g->index[0], count), panel);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
-                  {"k", kernel_index(k, steps, NULL)},
+                  {"k", kernel_index(k, run, NULL)},
+                  {"outer", kernel_index(k, outer, NULL)},
                   {"row", row_lines(k)},
-                  {"sums", dtype_lang_name(loop_dtype(n, word->value))},
-                  {"precision", word_precision(word->value)},
-                  {"after", after_sums(word->value)},
-                  {"left", left_pointers(k, n->args[0].node, row, dim_mul(d, left_k, word))},
-                  {"right", right_pointers(k, n->args[1].node, dim_mul(d, right_k, word),
-                                           dim_add(d, dim_mul(d, panel, width), column))}};
+                  {"sums", dtype_lang_name(loop_dtype(n, word))},
+                  {"precision", word_precision(word)},
+                  {"after", after_sums(word)},
+                  {"left", left_pointers(k, left)},
+                  {"right", right_pointers(k, panels, own, step, column)}};
   product_epilogue(k);
-  kernel_emit(out, k, "panels.py", slots, sizeof slots / sizeof *slots);
+  kernel_emit(out, k, windows ? "panels_of_windows.py" : "panels.py", slots,
+              sizeof slots / sizeof *slots);
 }
 
 void product_source(Kernel *k, ConcatSource *p) {
@@ -570,7 +620,7 @@ void kernel_matmul(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   Node *n = g->nodes.data[0];
-  if (panels_are(n->args[1].node)) {
+  if (k->graph->host && panels_of(n->args[1].node)) {
     kernel_panels(out, k);
     return;
   }

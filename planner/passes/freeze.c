@@ -13,8 +13,11 @@
 #include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
+#include "graph/ops/window.h"
 #include "planner/passes.h"
 #include "planner/tiling/panels.h"
+
+enum { ROWS_PACKED = 512 }; /* fewer are one or few tiles, each of which copies the operand */
 
 typedef struct {
   Graph *g;
@@ -139,6 +142,90 @@ static void pack_weight(Freeze *f, Node *n) {
   n->args[1] = arg_node(build_op1(&b, OP_aten_clone_default, n->args[1].node));
 }
 
+/* ---- convolutions of panels ---- */
+
+/* Has the image its elements next to each other in memory, in a buffer of its own? */
+static bool is_dense_image(Graph *g, Node *x) {
+  bool stored = x->kind == NODE_INPUT || (x->kind == NODE_CALL && !prim_is_view(x) &&
+                                          prim_kind(x->op) != PRIM_GATHER);
+  return stored && strided_is_dense(g, x);
+}
+
+/* Is it a convolution whose sums are those of rows of the image? */
+static bool has_window_of_rows(const Freeze *f, const Node *n, const Window *w) {
+  bool rows = f->g->host && n->type.dtype == DT_F32 &&
+              w->input->type.dtype == DT_F32 && w->input->type.rank <= STRIDED_RANK_MAX &&
+              window_joined(f->g, n) == 1 && dim_is_int(graph_arg(f->g, n, "groups").dim);
+  Arg padding = graph_arg(f->g, n, "padding");
+  for (uint32_t i = 0; i < w->n && rows; i++) {
+    rows = dim_is(w->spread[i], 1) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]);
+    for (int end = 0; end < 2 && rows; end++) {
+      Dim more = padding.items[2 * i + end].dim;
+      rows = more && dim_is_int(more) && more->value >= 0;
+    }
+  }
+  return rows;
+}
+
+/* x with so many zeros before and after its last axes, `sizes` of them, in memory.  Rows there are
+ * whole vectors, so that no vector of the copy has elements of two rows. */
+static Node *with_zeros(Build *b, Node *x, const Dim *before, const Dim *after, uint32_t sizes) {
+  enum { VECTOR = 16 };
+  Dims *d = b->in.g->dims;
+  uint32_t last = rank_of(x) - 1;
+  Dim lengths[2 * STRIDED_RANK_MAX];
+  bool any = false;
+  for (uint32_t i = 0; i < sizes; i++) {
+    lengths[2 * i] = before[sizes - 1 - i];
+    lengths[2 * i + 1] = after[sizes - 1 - i];
+    any |= !dim_is(lengths[2 * i], 0) || !dim_is(lengths[2 * i + 1], 0);
+  }
+  if (!any && is_dense_image(b->in.g, x)) return x;
+  Dim row = dim_add(d, x->type.shape[last], dim_add(d, lengths[0], lengths[1]));
+  if (dim_is_int(row)) lengths[1] = dim_add(d, lengths[1], dim_int(d, -row->value & (VECTOR - 1)));
+  Arg zeros = arg_dims(b->in.g, 2 * sizes, lengths);
+  x = build(b, OP_aten_constant_pad_nd_default, 2, (Arg[]){arg_node(x), zeros});
+  return build_slice(b, build_op1(b, OP_nereid_dense_default, x), last, build_const(b, 0), row, 1);
+}
+
+/* An image [N, sizes, C] with the padding of a convolution.  A row of the image is one axis: zeros
+ * on its sides are not a matter of each channel. */
+static Node *rows_with_zeros(Build *b, const Window *w, const Dim *after) {
+  Dims *d = b->in.g->dims;
+  Node *x = w->input;
+  Dim shape[GRAPH_RANK_MAX], before[WINDOW_AXES], more[WINDOW_AXES], channels = size_from_end(x, 1);
+  uint32_t last = w->n - 1;
+  memcpy(shape, x->type.shape, (w->n + 1) * sizeof *shape);
+  memcpy(before, w->before, sizeof before);
+  memcpy(more, after, sizeof more);
+  shape[w->n] = dim_mul(d, shape[w->n], channels);
+  before[last] = dim_mul(d, before[last], channels);
+  more[last] = dim_mul(d, more[last], channels);
+  Node *y = with_zeros(b, build_view(b, x, w->n + 1, shape), before, more, w->n);
+  for (uint32_t i = 0; i < w->n; i++)
+    shape[i + 1] = dim_add(d, x->type.shape[i + 1], dim_add(d, w->before[i], after[i]));
+  shape[w->n + 1] = channels;
+  return build_view(b, y, w->n + 2, shape);
+}
+
+/* A convolution of panels has its padding in memory: then a row of a window is elements next to
+ * each other, and the kernel is that of a product of panels, whose rows overlap. */
+static bool pack_window(Freeze *f, Node *n) {
+  Window w = window_of(f->g, n);
+  if (!has_window_of_rows(f, n, &w)) return false;
+  Build b = freeze_build(f, n);
+  Node *panels = panels_pack_window(&b, n);
+  if (!panels) return false;
+  Arg padding = graph_arg(f->g, n, "padding");
+  Dim zeros[2 * WINDOW_AXES], after[WINDOW_AXES];
+  for (uint32_t i = 0; i < 2 * w.n; i++) zeros[i] = build_const(&b, 0);
+  for (uint32_t i = 0; i < w.n; i++) after[i] = padding.items[2 * i + 1].dim;
+  n->args[0] = arg_node(rows_with_zeros(&b, &w, after));
+  n->args[1] = arg_node(panels);
+  n->args[ops_param(ops_schema(f->g, n->op), "padding")] = arg_dims(f->g, 2 * w.n, zeros);
+  return true;
+}
+
 /* The weight [window, C, O] of a convolution in blocks of so many of O, each of which a CPU's tile
  * reads from its begin to its end: rows of all of O are far apart. */
 static bool pack_blocks(Freeze *f, Node *n) {
@@ -198,10 +285,21 @@ static void walk_scales(Freeze *f) {
   graph_dce(f->g);
 }
 
+/* A weight that each run is given is packed for many windows. */
+static bool packs_window(Freeze *f, Node *n) {
+  if (!graph_is(n, OP_nereid_conv_default)) return false;
+  if (is_constant_arg(f, &n->args[1])) return true;
+  Dim windows = n->type.shape[0];
+  for (uint32_t i = 1; i + 1 < n->type.rank; i++)
+    windows = dim_mul(f->g->dims, windows, n->type.shape[i]);
+  return dim_likely(f->g->dims, windows) >= ROWS_PACKED;
+}
+
 /* A convolution's programs each read the whole weight, so that a copy in every run pays too. */
 static void walk_weights(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (graph_is(n, OP_nereid_conv_default) && !is_constant_arg(f, &n->args[1]))
+    if (packs_window(f, n) && pack_window(f, n)) continue;
+    else if (graph_is(n, OP_nereid_conv_default) && !is_constant_arg(f, &n->args[1]))
       pack_given_weight(f, n);
     else if (graph_is(n, OP_nereid_conv_depthwise_default) ||
              (graph_is(n, OP_nereid_conv_default) && !pack_blocks(f, n)))
@@ -232,8 +330,6 @@ static void pack_matrix(Freeze *f, Node *n) {
   else if (!pack_panels(f, n)) pack_weight(f, n);
   *packed = n->args[1].node;
 }
-
-enum { ROWS_PACKED = 512 }; /* fewer are one or few tiles, each of which copies the operand */
 
 static void pack_given_matrix(Freeze *f, Node *n) {
   Node *left = n->args[0].node, *right = n->args[1].node;

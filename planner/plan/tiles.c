@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/analysis/strided.h"
+#include "graph/builders/node_builder.h"
 #include "graph/ops/attention_blocks.h"
 #include "graph/ops/window.h"
 #include "planner/tiling/panels.h"
@@ -541,16 +542,23 @@ static StepChoice cpu_choice(const Tiles *t, const Group *g, const Product *p) {
 
 static StepChoice panels_choice(const Tiles *t, const Group *g) {
   const Dim *e = g->extent;
-  int64_t word = strided_word(g->nodes.data[0]->args[1].node->type.dtype);
-  Tile tile = tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value, e[3]->value / word,
-                            panels_width());
+  const Node *n = g->nodes.data[0];
+  int64_t word = strided_word(n->args[1].node->type.dtype);
+  bool convolution = prim_kind(n->op) == PRIM_CONVOLUTION;
+  Dim run = convolution ? panels_run(t->graph, n) : e[3];
+  int64_t width = panels_of(n->args[1].node)->type.shape[2]->value;
+  Tile tile = tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value,
+                            e[3]->value / word, run->value / word, (int)width);
   StepChoice c = choice_new(t);
   add_choice_constexpr(t, &c, "BM", tile.bm);
   add_choice_constexpr(t, &c, "BN", tile.bn);
   add_choice_constexpr(t, &c, "BK", tile.bk);
-  add_choice_constexpr(t, &c, "BAND", TILING_PANEL_BAND);
+  Dim own = convolution ? size_from_end(n->args[0].node, 1) : run;
+  int64_t bytes = dim_is_int(own) ? own->value * dtype_bytes(n->args[0].node->type.dtype) : 0;
+  add_choice_constexpr(t, &c, "BAND", tiling_panel_band(tile.bm, bytes));
   c.grid[0] =
       dim_mul(t->graph->dims, blocks_of_size(t, e[1], tile.bm), blocks_of_size(t, e[2], tile.bn));
+  c.grid[1] = e[0];
   return c;
 }
 
@@ -721,7 +729,7 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   bool known = group_product(t, g, &p);
   if (!t->gpu) {
     const Node *right = g->nodes.data[0]->args[1].node;
-    bool panels = prim_kind(g->nodes.data[0]->op) == PRIM_MATMUL && panels_are(right);
+    bool panels = panels_of(right) != NULL;
     add_step_choice(t, s, panels ? panels_choice(t, g) : cpu_choice(t, g, known ? &p : NULL));
     return;
   }

@@ -4,6 +4,7 @@
 
 #include "graph/analysis/strided.h"
 #include "graph/ops/prims.h"
+#include "graph/ops/window.h"
 #include "lower/target/machine.h"
 #include "planner/tiling/tiling.h"
 
@@ -18,19 +19,14 @@ int panels_width(void) {
 
 /* Has a product that sums up k elements steps that are worth it? */
 static bool has_depth(int64_t k, int width) {
-  int depth = tiling_panels(0, width, k, width).bk;
+  int depth = tiling_panels(0, width, k, k, width).bk;
   return depth == k || depth >= LEAST_DEPTH;
 }
 
-Node *panels_pack(Build *b, Node *y) {
-  const ValueType *t = &y->type;
-  int width = panels_width();
-  int64_t word = strided_word(t->dtype);
-  bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
-  if ((t->dtype != DT_F32 && word == 1) || !known) return NULL;
-  Dim rows = t->shape[0], columns = t->shape[1];
-  if (!rows->value || rows->value % word || columns->value < width) return NULL;
-  if (!has_depth(rows->value / word, width)) return NULL;
+/* A matrix y[rows, columns] of known sizes as a view of its panels of so many columns. */
+static Node *pack_columns(Build *b, Node *y, int width) {
+  Dim rows = y->type.shape[0], columns = y->type.shape[1];
+  int64_t word = strided_word(y->type.dtype);
   Dim count = build_const(b, (columns->value + width - 1) / width), each = build_const(b, width);
   Dim padded = build_const(b, count->value * width);
   if (padded != columns) {
@@ -47,20 +43,103 @@ Node *panels_pack(Build *b, Node *y) {
   return padded == columns ? back : build_slice(b, back, 1, build_const(b, 0), columns, 1);
 }
 
-static const Node *operand_of(const Node *n, OpId op) {
+Node *panels_pack(Build *b, Node *y) {
+  const ValueType *t = &y->type;
+  int width = panels_width();
+  int64_t word = strided_word(t->dtype);
+  bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
+  if ((t->dtype != DT_F32 && word == 1) || !known) return NULL;
+  Dim rows = t->shape[0], columns = t->shape[1];
+  if (!rows->value || rows->value % word || columns->value < width) return NULL;
+  if (!has_depth(rows->value / word, width)) return NULL;
+  return pack_columns(b, y, width);
+}
+
+/* Columns of a panel for the least work: a narrow panel has fewer sums for each load, and a wide
+ * one more columns that are none. */
+static int width_for(int64_t columns) {
+  static const double costs[] = {1.4, 1.1, 1.03, 1};
+  int lanes = machine_find("cpu")->lanes, most = panels_width() / lanes, best = most;
+  double least = 0;
+  for (int vectors = most; vectors > 0; vectors--) {
+    int width = vectors * lanes;
+    double cost = costs[vectors - 1] * (double)((columns + width - 1) / width * width);
+    if (vectors < most && cost >= least) continue;
+    best = vectors;
+    least = cost;
+  }
+  return best * lanes;
+}
+
+/* The product of all sizes but the last; 0: they are open, or it is too large. */
+static int64_t rows_of(const ValueType *t) {
+  enum { MOST = 1 << 28 };
+  int64_t rows = 1;
+  for (uint32_t i = 0; i + 1 < t->rank; i++) {
+    if (!dim_is_int(t->shape[i])) return 0;
+    rows *= t->shape[i]->value;
+    if (rows < 1 || rows > MOST) return 0;
+  }
+  return rows;
+}
+
+/* A dot reads shorter rows of its left operand from a copy. */
+enum { RUN_LEAST = 9 };
+
+Node *panels_pack_window(Build *b, Node *convolution) {
+  Window w = window_of(b->in.g, convolution);
+  const ValueType *t = &w.weight->type;
+  Dim columns = t->shape[t->rank - 1], run = panels_run(b->in.g, convolution);
+  int64_t rows = rows_of(t), groups = graph_arg(b->in.g, convolution, "groups").dim->value;
+  if (t->dtype != DT_F32 || !rows || !dim_is_int(columns) || columns->value < groups) return NULL;
+  int width = width_for(columns->value / groups);
+  if (groups > 1 && columns->value / groups % width) return NULL;
+  if (run->value < RUN_LEAST || !has_depth(run->value, width)) return NULL;
+  Node *y = build_view(b, w.weight, 2, (Dim[]){build_const(b, rows), columns});
+  return build_view(b, pack_columns(b, y, width), t->rank, t->shape);
+}
+
+static Node *operand_of(const Node *n, OpId op) {
   bool is = n && graph_is(n, op);
   return is ? n->args[0].node : NULL;
 }
 
-bool panels_are(const Node *y) {
-  const Node *whole = operand_of(y, OP_aten_slice_Tensor);
-  const Node *view = operand_of(whole ? whole : y, OP_aten_view_default);
-  const Node *panels = operand_of(view, OP_aten_permute_default);
-  return operand_of(panels, OP_aten_clone_default) && panels->type.rank == PANEL_AXES &&
-         dim_is(panels->type.shape[2], panels_width()) &&
-         dim_is(panels->type.shape[3], strided_word(y->type.dtype)) &&
-         view->type.shape[0] == panels->type.shape[1] &&
-         view->type.shape[1] == panels->type.shape[3] &&
-         dim_is(y->type.shape[0],
-                panels->type.shape[1]->value * panels->type.shape[3]->value);
+static bool is_width(const Dim width) {
+  int lanes = machine_find("cpu")->lanes;
+  return dim_is_int(width) && width->value % lanes == 0 && width->value <= panels_width();
+}
+
+/* Are its columns the first ones of its operand? */
+static bool begins_columns(const Node *y) {
+  const Arg *a = y->args;
+  return graph_is(y, OP_aten_slice_Tensor) && y->nargs == 4 && y->type.rank == 2 &&
+         a[1].kind == ARG_INT && dim_is(a[1].dim, 1) && a[2].kind == ARG_INT &&
+         dim_is(a[2].dim, 0);
+}
+
+/* That of the matrix, as pack_columns made it. */
+static Node *panels_of_matrix(const Node *y) {
+  const Node *whole = begins_columns(y) ? y->args[0].node : NULL;
+  const Node *view = whole ? whole : y, *back = operand_of(view, OP_aten_view_default);
+  Node *panels = operand_of(back, OP_aten_permute_default);
+  if (!operand_of(panels, OP_aten_clone_default) || panels->type.rank != PANEL_AXES) return NULL;
+  const Dim *shape = panels->type.shape;
+  bool are = rows_of(&panels->type) && is_width(shape[2]) && view->type.rank == 2 &&
+             dim_is(shape[3], strided_word(y->type.dtype)) &&
+             view->type.shape[0] == y->type.shape[0] && back->type.shape[0] == shape[1] &&
+             back->type.shape[1] == shape[3] &&
+             dim_is(y->type.shape[0], shape[1]->value * shape[3]->value);
+  return are ? panels : NULL;
+}
+
+Node *panels_of(const Node *y) {
+  const Node *matrix = y->type.rank == 2 ? y : operand_of(y, OP_aten_view_default);
+  return matrix && matrix->type.rank == 2 ? panels_of_matrix(matrix) : NULL;
+}
+
+Dim panels_run(Graph *g, const Node *convolution) {
+  Window w = window_of(g, convolution);
+  Dim channels = w.weight->type.shape[w.n];
+  bool row = dim_is(w.dilation[w.n - 1], 1) && channels == size_from_end(w.input, 1);
+  return row ? dim_mul(g->dims, channels, w.size[w.n - 1]) : channels;
 }

@@ -8,11 +8,17 @@
 
 #include "graph/builders/node_builder.h"
 
-/* Columns of a panel, on the CPU at hand. */
+/* Columns of a panel of a matrix with many, on the CPU at hand. */
 int panels_width(void);
-/* y, constant, as a view of its panels; NULL if its sizes or its dtype do not suit. */
+/* y as a view of its panels; NULL if its sizes or its dtype do not suit. */
 Node *panels_pack(Build *b, Node *y);
-/* Is y what panels_pack gave? */
-bool panels_are(const Node *y);
+/* The weight [window, C, O] of a convolution of f32 as a view of its panels, with window and C as
+ * rows; a panel has columns of one group.  NULL: its sizes are open, or do not suit. */
+Node *panels_pack_window(Build *b, Node *convolution);
+/* The panels of which y is a view, by either function; NULL: it is none. */
+Node *panels_of(const Node *y);
+/* The elements of a convolution's sum that are next to each other in its image: those of a row of
+ * the window, or of one position. */
+Dim panels_run(Graph *g, const Node *convolution);
 
 #endif

@@ -75,9 +75,12 @@ int tiling_packed_parts(const Product *p);
 Tile tiling_cpu(const Product *p, int most_rows);
 /* Into how many parts to cut k there, where sums are in f32: a power of two, 1 for none. */
 int tiling_cpu_parts(const Product *p);
+/* Blocks of so many rows that programs next to each other take for each panel, where a row of the
+ * left operand is so many bytes that others do not have. */
+int tiling_panel_band(int rows, int64_t bytes);
 /* Tiles where the right operand is packed in panels of so many columns: `bn` is that, and `bk`
- * divides k, which is known; m 0: open.  Blocks of rows that programs next to each other take. */
-enum { TILING_PANEL_BAND = 8 };
-Tile tiling_panels(int64_t m, int64_t n, int64_t k, int width);
+ * divides `run`, the elements of the sum, k, that are next to each other in the left operand; m 0:
+ * open. */
+Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width);
 
 #endif
