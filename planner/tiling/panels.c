@@ -43,18 +43,6 @@ static Node *pack_columns(Build *b, Node *y, int width) {
   return padded == columns ? back : build_slice(b, back, 1, build_const(b, 0), columns, 1);
 }
 
-Node *panels_pack(Build *b, Node *y) {
-  const ValueType *t = &y->type;
-  int width = panels_width();
-  int64_t word = strided_word(t->dtype);
-  bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
-  if ((t->dtype != DT_F32 && word == 1) || !known) return NULL;
-  Dim rows = t->shape[0], columns = t->shape[1];
-  if (!rows->value || rows->value % word || columns->value < width) return NULL;
-  if (!has_depth(rows->value / word, width)) return NULL;
-  return pack_columns(b, y, width);
-}
-
 /* Columns of a panel for the least work: a narrow panel has fewer sums for each load, and a wide
  * one more columns that are none. */
 static int width_for(int64_t columns) {
@@ -69,6 +57,21 @@ static int width_for(int64_t columns) {
     least = cost;
   }
   return best * lanes;
+}
+
+enum { COLUMNS_LEAST = 8 };
+
+Node *panels_pack(Build *b, Node *y) {
+  const ValueType *t = &y->type;
+  int64_t word = strided_word(t->dtype);
+  bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
+  if ((t->dtype != DT_F32 && word == 1) || !known) return NULL;
+  Dim rows = t->shape[0], columns = t->shape[1];
+  if (!rows->value || rows->value % word || columns->value < COLUMNS_LEAST) return NULL;
+  int width = word == 1 ? width_for(columns->value) : panels_width();
+  if (columns->value < width && word > 1) return NULL;
+  if (!has_depth(rows->value / word, width)) return NULL;
+  return pack_columns(b, y, width);
 }
 
 /* The product of all sizes but the last; 0: they are open, or it is too large. */
