@@ -7,8 +7,9 @@ A model is a process; its sides take turns, round by round, and the median of th
 With --at-once N so many models compile beside each other; they are measured one after another once
 all are ready, so that the GPU's memory must hold them all.
 Sides: eager, inductor, nereid, and with CUDA graphs inductor-graphs, nereid-graphs; nereid-aten
-leaves products and convolutions to PyTorch, nereid-libraries products to cuBLAS, and nereid-cudnn
-and nereid-graphs-cudnn have cuDNN's attention in the place of Nereid's.  Inference is in bf16; a
+leaves products and convolutions to PyTorch, nereid-libraries products to cuBLAS, nereid-none and
+nereid-graphs-none have no libraries, and nereid-cudnn and nereid-graphs-cudnn have cuDNN's
+attention in the place of Nereid's.  Inference is in bf16; a
 training step is forward and backward in bf16 autocast, and a fused AdamW.  RESULTS is a file of
 JSON lines, which a later run continues; `--report` prints its table."""
 
@@ -52,6 +53,8 @@ def compiled(model, side):
         options["by_pytorch"] = PRODUCTS
     if "libraries" in more:
         options["libraries"] = "always"
+    if "none" in more:
+        options["libraries"] = "none"
     if "cudnn" in more:
         options["by_pytorch"] = ATTENTION
     return torch.compile(model, backend=name, options=options)
@@ -288,9 +291,11 @@ class Run:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors, text=True)
         self.out_of_time = False
-        self.timer = threading.Timer(seconds, self.stop)
-        self.timer.daemon = True
-        self.timer.start()
+        self.timer, self.starting = (threading.Timer(n, self.stop)
+                                     for n in (seconds, options.ready))
+        for timer in self.timer, self.starting:
+            timer.daemon = True
+            timer.start()
 
     def stop(self):
         self.out_of_time = True
@@ -300,6 +305,7 @@ class Run:
         for line in self.process.stdout:
             if line.strip() == READY:
                 break
+        self.starting.cancel()
 
     def measure(self):
         """A row of JSON, or None where there is none, of which standard error says why."""
@@ -355,6 +361,8 @@ def main():
     parser.add_argument("--names", default=[], type=lambda text: text.split(","))
     parser.add_argument("--profile", default="", help="files of kernels' times begin with this")
     parser.add_argument("--at-once", type=int, default=1, help="models that compile together")
+    parser.add_argument("--ready", type=float, default=3600.0,
+                        help="seconds after which a model that still compiles is left out")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3600.0)
     options = parser.parse_args()
