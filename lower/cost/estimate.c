@@ -197,6 +197,7 @@ Estimate estimate_stats(const struct LaunchStats *f, const DevicePeaks *r) {
       .spilled = f->spilled,
       .shared = f->shared,
       .occupancy = f->occupancy,
+      .occupancy_by = r->sm ? launch_stats_limit(f, r) : "",
       .stages = f->stages,
       .programs = f->programs,
       .waves = f->programs / ((double)f->occupancy * r->processors),
@@ -265,8 +266,8 @@ static void print_gpu_resources(Text *out, const Estimate *e) {
 }
 
 static void print_occupancy(Text *out, const Estimate *e) {
-  print_count(out, "occupancy", e->occupancy,
-              e->occupancy == 1 ? " program per SM" : " programs per SM");
+  text_printf(out, "%-18s %d program%s per SM, by %s\n", "occupancy", e->occupancy,
+              e->occupancy == 1 ? "" : "s", e->occupancy_by);
 }
 
 void estimate_print_resources(Text *out, const Estimate *e) {
@@ -289,7 +290,7 @@ void estimate_print(Text *out, const Estimate *e) {
     print_gpu_resources(out, e);
     print_excess(out, "scattered accesses", e->lines, "128-byte lines of global memory");
   }
-  print_count(out, "programs", e->programs, "");
+  text_printf(out, "%-18s %.0f\n", "programs", e->programs);
   if (e->gpu) print_occupancy(out, e);
   print_count(out, "waves", e->waves, "");
 }

@@ -5,7 +5,7 @@
 #include "lower/cost/launch_stats.h"
 #include "lower/schedule/schedule.h"
 
-enum { SECTOR = 32 };
+enum { SECTOR = 32, WIDEST = 16 /* bytes of an access, at most */ };
 
 typedef struct {
   Arena *arena;
@@ -15,7 +15,10 @@ typedef struct {
   uint32_t nlines;
   SimCounts *counts; /* by line, of one warp */
   double *bytes;     /* by line, between the cache and a program */
+  double *memory;    /* by line, the part of memory's time */
   double *registers; /* by line */
+  int *access;       /* by line, the bytes of a thread's accesses of global memory; 0: none */
+  int *held;         /* by line, the bytes that a thread loads or stores */
   bool *seen;        /* by buffer id */
 } Explaining;
 
@@ -62,8 +65,18 @@ typedef struct {
   const char **names;
 } Layouts;
 
+/* What a thread has of the tile that is loaded or stored. */
+static void add_held(Explaining *x, const TileOp *op) {
+  const TileValue *v = op->code == TILE_LOAD ? op->results[0] : op->args[1];
+  const ValuePlan *plan = &x->out->unit->schedule->values[v->id];
+  if (!plan->held || op->span.file != x->out->file || op->span.line >= x->nlines) return;
+  int bytes = layout_registers(&plan->layout) * dtype_bytes(v->type.dtype);
+  if (bytes > x->held[op->span.line]) x->held[op->span.line] = bytes;
+}
+
 static void visit_op(TileOp *op, void *context) {
   Layouts *l = context;
+  if (op->code == TILE_LOAD || op->code == TILE_STORE) add_held(l->x, op);
   bool moves = op->code == TILE_LOAD || op->code == TILE_DOT || op->code == TILE_VIEW_LOAD;
   if (moves) add_layout(l->x, op, l->names);
 }
@@ -102,6 +115,8 @@ static void add_access(Explaining *x, const NestStmt *s) {
   bool writes = nest_flags(s) & NEST_IS_WRITE, atomic = nest_flags(s) & NEST_IS_ATOMIC;
   int64_t bytes = copy ? nest_int(s, NA_bytes, 0) : nest_int(s, NA_n, 1) * dtype_bytes(s->type);
   const char *name = copy ? "copy" : atomic ? "atomic" : writes ? "store" : "load";
+  bool here = s->span.file == x->out->file && !shared && !atomic;
+  if (here) x->access[s->span.line] = (int)bytes;
   Text t = text_new(x->arena);
   text_printf(&t, "%s, %lld bytes a thread", dtype_name(s->type), (long long)bytes);
   if (copy) text_printf(&t, " by cp.async %s", ring_text(x->arena, s->mems[0].buffer));
@@ -222,6 +237,30 @@ static const char *excess(Arena *a, double least, double turns) {
   return arena_printf(a, "%.3g times the fewest turns", turns / least);
 }
 
+static void find_memory(Explaining *x, const LaunchStats *f) {
+  for (int i = 0; i < f->nsites; i++) {
+    if (!f->sites[i].stmt || f->busy <= 0) continue;
+    Span at = place_of(x, f->sites[i].stmt);
+    if (at.file == x->out->file && at.line < x->nlines)
+      x->memory[at.line] += f->sites[i].busy / f->busy;
+  }
+}
+
+/* Integers that address or count, and have no value. */
+static void find_unknown(Explaining *x, const EstimateInput *in) {
+  const Nest *n = x->nest;
+  for (uint32_t i = 0; i < n->nparams && x->out->launch; i++) {
+    const NestVar *v = n->params[i];
+    bool known = v->dtype != DT_I32 && v->dtype != DT_I64;
+    for (int k = 0; k < in->nvalues; k++) known |= !strcmp(v->name, in->values[k].name);
+    if (!known) vec_push(x->arena, &x->out->unknown, v->name);
+  }
+}
+
+static void add_part(Text *t, double us, const char *of) {
+  if (us > 0) text_printf(t, "%s%.3g us of %s", t->len ? ", " : "", us, of);
+}
+
 static void add_floor(Explaining *x, Span at, const SimCounts *sum, double bytes) {
   const SimCounts *c = &x->counts[at.line];
   const Estimate *e = &x->out->estimate;
@@ -229,14 +268,35 @@ static void add_floor(Explaining *x, Span at, const SimCounts *sum, double bytes
   if (!x->out->launch) return;
   Text t = text_new(x->arena);
   if (c->tensor > 0 && sum->tensor > 0)
-    text_printf(&t, "%.3g us of matrix units", us[BOUND_TENSOR] * c->tensor / sum->tensor);
-  if (c->issued > 0 && sum->issued > 0 && us[BOUND_ISSUE] > 0)
-    text_printf(&t, "%s%.3g us of instructions", t.len ? ", " : "",
-                us[BOUND_ISSUE] * c->issued / sum->issued);
-  double own = x->bytes[at.line];
-  if (own > 0 && us[BOUND_CACHE] > 0)
-    text_printf(&t, "%s%.3g us of the cache", t.len ? ", " : "", us[BOUND_CACHE] * own / bytes);
+    add_part(&t, us[BOUND_TENSOR] * c->tensor / sum->tensor, "matrix units");
+  if (x->memory[at.line] > 0) add_part(&t, us[BOUND_MEMORY] * x->memory[at.line], "memory");
+  if (x->bytes[at.line] > 0)
+    add_part(&t, us[BOUND_CACHE] * x->bytes[at.line] / bytes, "the cache");
+  if (c->issued > 0 && sum->issued > 0)
+    add_part(&t, us[BOUND_ISSUE] * c->issued / sum->issued, "instructions");
   if (t.len) add_fact(x, at, "floor", t.data);
+}
+
+/* Arguments of which it is not known that they are multiples of 16. */
+static const char *odd_arguments(Explaining *x) {
+  Text t = text_new(x->arena);
+  for (uint32_t i = 0; i < x->nest->nparams; i++) {
+    const NestVar *v = x->nest->params[i];
+    bool moves = v->dtype == DT_PTR || v->dtype == DT_I32 || v->dtype == DT_I64;
+    if (moves && v->div % WIDEST) text_printf(&t, "%s%s", t.len ? ", " : "", v->name);
+  }
+  return t.len ? t.data : NULL;
+}
+
+/* Why a thread that has more elements accesses few of them at once, where lanes are neighbors. */
+static void add_width(Explaining *x, Span at, bool scattered) {
+  int bytes = x->access[at.line];
+  if (!bytes || bytes >= WIDEST || x->held[at.line] <= bytes || scattered) return;
+  const char *odd = odd_arguments(x);
+  add_fact(x, at, "narrow",
+           odd ? arena_printf(x->arena, "not known to be multiples of 16 (:16 in the signature): "
+                                        "%s", odd)
+               : "a thread's elements are apart, or a mask or stride divides them");
 }
 
 static void add_costs(Explaining *x) {
@@ -252,8 +312,13 @@ static void add_costs(Explaining *x) {
     if (!x->lines[i].facts.len) continue;
     if (c->shared_least > 0)
       add_fact(x, at, "conflicts", excess(x->arena, c->shared_least, c->shared));
-    if (x->out->launch && c->lines_least > 0 && c->lines > c->lines_least * 1.005)
-      add_fact(x, at, "scattered", excess(x->arena, c->lines_least, c->lines));
+    bool known = x->out->launch && !x->out->unknown.len;
+    bool scattered = known && c->lines > c->lines_least * 1.005;
+    if (scattered)
+      add_fact(x, at, "scattered",
+               arena_printf(x->arena, "%.3g times the fewest 128-byte lines: lanes next to each "
+                            "other access elements that are apart", c->lines / c->lines_least));
+    add_width(x, at, scattered);
     if (x->registers[i] >= 1)
       add_fact(x, at, "registers", arena_printf(x->arena, "%.0f live", x->registers[i]));
     add_floor(x, at, &sum, bytes);
@@ -278,11 +343,16 @@ Explanation *explain_unit(Arena *a, const Unit *u, const EstimateInput *in, bool
   x.lines = ARENA_ARRAY(a, LineReport, x.nlines);
   x.counts = ARENA_ARRAY(a, SimCounts, x.nlines);
   x.bytes = ARENA_ARRAY(a, double, x.nlines);
+  x.memory = ARENA_ARRAY(a, double, x.nlines);
+  x.access = ARENA_ARRAY(a, int, x.nlines);
+  x.held = ARENA_ARRAY(a, int, x.nlines);
   x.registers = ARENA_ARRAY(a, double, x.nlines);
   x.seen = ARENA_ARRAY(a, bool, n->nbuffers + 1);
   walk(&x, n->body);
   add_layouts(&x);
   simulate_lines(&x, in);
+  find_memory(&x, &stats);
+  find_unknown(&x, in);
   register_pressure_of_lines(a, n, x.registers);
   add_costs(&x);
   for (uint32_t i = 0; i < x.nlines; i++) {
@@ -294,11 +364,24 @@ Explanation *explain_unit(Arena *a, const Unit *u, const EstimateInput *in, bool
 
 /* ---- text ---- */
 
+static void print_unknown(Text *out, const Explanation *e) {
+  for (size_t i = 0; i < e->unknown.len; i++)
+    text_printf(out, i ? ", %s" : "no value           %s", e->unknown.data[i]);
+  if (e->unknown.len)
+    text_printf(out, ": --value gives one; now guards hold, loops run %d times, and addresses "
+                     "are scattered\n", UNKNOWN_TRIPS);
+}
+
 void explanation_print_totals(Text *out, const Explanation *e) {
   const Nest *n = e->unit->nest;
-  text_printf(out, "%s for %s, %d warps\n", n->name, n->options.target, n->warps);
+  text_printf(out, "%s for %s, %d warp%s\n", n->name, n->options.target, n->warps,
+              n->warps == 1 ? "" : "s");
   if (e->launch) estimate_print(out, &e->estimate);
   else estimate_print_resources(out, &e->estimate);
+  if (!e->launch)
+    text_puts(out, "no times           a launch has them: --grid, and --value for each integer "
+                   "argument\n");
+  print_unknown(out, e);
 }
 
 /* A line of the source without its indentation. */

@@ -30,6 +30,7 @@ typedef struct {
   uint32_t file;      /* of the kernel; lines of others are left out */
   bool launch;        /* the grid is known, and so are times */
   Estimate estimate;
+  VEC(Name) unknown;     /* integer arguments without a value, in a launch */
   VEC(LineReport) lines; /* those that have facts, in order */
   VEC(RingReport) rings;
 } Explanation;

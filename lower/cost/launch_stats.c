@@ -275,6 +275,18 @@ static Traffic traffic_of(const Gathering *g, int array, bool store) {
   return t;
 }
 
+/* Each site of an array has the part of its traffic that it asks for. */
+static void share_traffic(const Gathering *g, int array, bool store, const Traffic *t,
+                          double busy) {
+  LaunchStats *f = g->stats;
+  f->nsites = g->sim->nsites;
+  for (int i = 0; i < f->nsites; i++) {
+    const SimSite *s = &g->sim->sites[i];
+    if (s->array != array || s->store != store || t->asked <= 0) continue;
+    f->sites[i] = (SiteTraffic){s->stmt, busy * g->reaches[i].bytes * f->programs / t->asked};
+  }
+}
+
 /* Bytes from or to memory.  If all arrays fit into the cache, each byte is transferred once.
  * Otherwise only programs that run at the same time share bytes, and a byte that a program reads
  * again is still cached with some probability: the cache evicts lines at random. */
@@ -295,12 +307,17 @@ static void sum_memory(Gathering *g) {
         double bytes = t.unique + (missed - t.unique) * (1 - hit);
         *(store ? &f->written : &f->read) += bytes;
         f->busy += bytes * t.slow;
+        share_traffic(g, i, store, &t, bytes * t.slow);
       }
     if (pass == 0 && all > cache) survey_wave(g);
   }
 }
 
 /* ---- resources ---- */
+
+static int by_shared(const LaunchStats *f, const DevicePeaks *r) {
+  return (int)(r->shared / (f->shared + SHARED_OWN));
+}
 
 /* Registers are given to a warp in units of 256. */
 int launch_stats_occupancy(const LaunchStats *f, const DevicePeaks *r) {
@@ -309,9 +326,17 @@ int launch_stats_occupancy(const LaunchStats *f, const DevicePeaks *r) {
   int by_registers = REGISTER_FILE / (registers * f->warps * SIM_LANES);
   if (by_threads < most) most = by_threads;
   if (by_registers < most) most = by_registers;
-  if (r->shared / (f->shared + SHARED_OWN) < most)
-    most = (int)(r->shared / (f->shared + SHARED_OWN));
+  if (by_shared(f, r) < most) most = by_shared(f, r);
   return most > 1 ? most : 1;
+}
+
+const char *launch_stats_limit(const LaunchStats *f, const DevicePeaks *r) {
+  LaunchStats free = *f;
+  int programs = launch_stats_occupancy(f, r);
+  free.registers = 1;
+  if (programs == BLOCKS_MOST) return "the device's most";
+  if (launch_stats_occupancy(&free, r) > programs) return "registers";
+  return by_shared(f, r) <= programs ? "shared memory" : "warps";
 }
 
 /* The registers of a thread, if a processor shall hold that many programs. */

@@ -7,6 +7,11 @@
 #include "lower/cost/estimate.h"
 #include "lower/cost/simulate.h"
 
+typedef struct {
+  const NestStmt *stmt;
+  double busy;
+} SiteTraffic;
+
 typedef struct LaunchStats {
   double programs;
   int warps;
@@ -20,6 +25,8 @@ typedef struct LaunchStats {
   double loaded, stored; /* bytes between cache and processors, of a program */
   double read, written;  /* bytes between memory and the cache, of the launch */
   double busy;           /* the same, where short runs count as the bytes that take as long */
+  SiteTraffic sites[SIM_SITES]; /* the parts that statements have in it */
+  int nsites;
 } LaunchStats;
 
 /* Register pressure: an estimate of the 32-bit registers of a thread, the most that are live at one
@@ -30,6 +37,8 @@ void register_pressure_of_lines(Arena *a, const Nest *n, double *lines);
 
 /* Programs that a multiprocessor holds by their warps, registers and shared memory. */
 int launch_stats_occupancy(const LaunchStats *f, const DevicePeaks *r);
+/* What there would have to be more of for another one: "registers", "shared memory", "warps". */
+const char *launch_stats_limit(const LaunchStats *f, const DevicePeaks *r);
 LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in);
 
 #endif

@@ -13,6 +13,22 @@ nereid compile ../../../examples/kernels/softmax.py --sig 'x_ptr=*fp32,out_ptr=*
   -D BLOCK=1024 --explain --target sm_80
 nereid compile ../../../examples/kernels/softmax.py --sig 'x_ptr=*fp32,out_ptr=*fp32,n_cols=i32' \
   -D BLOCK=1024 --explain --value n_cols
+# An argument without a value; then accesses of columns, which lanes make one by one.
+nereid compile ../../../examples/kernels/softmax.py --sig 'x_ptr=*fp32:16,out_ptr=*fp32:16' \
+  --sig n_cols=i32 -D BLOCK=1024 --explain --target sm_90a --grid 8
+cat > $TMP/columns.py <<'P'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def columns(x_ptr, out_ptr, rows, cols, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    at = i * cols + tl.program_id(0)
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at, mask=i < rows), mask=i < rows)
+P
+nereid compile $TMP/columns.py --sig 'x_ptr=*fp32:16,out_ptr=*fp32:16,rows=i32:16,cols=i32:16' \
+  -D BLOCK=1024 --explain --target sm_90a --grid cols --value rows=1024 --value cols=4096
 matmul --grid 2
 matmul --value M=64
 matmul --html $TMP/page.html --grid 'cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)' $launch
