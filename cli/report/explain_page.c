@@ -160,34 +160,35 @@ typedef struct {
   bool *has;
 } PaneLinks;
 
+static void put_line_facts(Page *p, const PaneLinks *links, int n, const LineReport *r) {
+  Text *out = p->out;
+  text_puts(out, "<td>");
+  for (int k = 0; k < n; k++)
+    if (links[k].has[r->line])
+      text_printf(out, "<a href=\"#%c%u\">%s</a> ", links[k].pane, r->line, links[k].title);
+  text_puts(out, "</td><td><dl>");
+  for (size_t k = 0; k < r->facts.len; k++) {
+    text_printf(out, "<dt>%s</dt><dd>", r->facts.data[k].name);
+    markup_text(out, r->facts.data[k].text);
+    text_puts(out, "</dd>");
+  }
+  text_puts(out, "</dl></td></tr>\n");
+}
+
+/* In the order of the source; of lines without facts a text has code. */
 static void put_facts(Page *p, const PaneLinks *links, int n) {
   const Explanation *x = p->e->explanation;
-  Text *out = p->out;
-  bool *done = ARENA_ARRAY(p->arena, bool, p->nlines);
-  text_puts(out, "<section><h2>Lines</h2>\n<table class=\"facts\">\n");
-  for (size_t i = 0; i < x->lines.len; i++) {
-    const LineReport *r = &x->lines.data[i];
-    if (r->line >= p->nlines) continue;
-    done[r->line] = true;
-    put_line_number(p, r->line);
-    text_puts(out, "<td>");
-    for (int k = 0; k < n; k++)
-      if (links[k].has[r->line])
-        text_printf(out, "<a href=\"#%c%u\">%s</a> ", links[k].pane, r->line, links[k].title);
-    text_puts(out, "</td><td><dl>");
-    for (size_t k = 0; k < r->facts.len; k++) {
-      text_printf(out, "<dt>%s</dt><dd>", r->facts.data[k].name);
-      markup_text(out, r->facts.data[k].text);
-      text_puts(out, "</dd>");
-    }
-    text_puts(out, "</dl></td></tr>\n");
+  size_t at = 0;
+  text_puts(p->out, "<section><h2>Lines</h2>\n<table class=\"facts\">\n");
+  for (uint32_t line = 1; line < p->nlines; line++) {
+    while (at < x->lines.len && x->lines.data[at].line < line) at++; /* without a place */
+    bool has = at < x->lines.len && x->lines.data[at].line == line;
+    if (!has && !p->used[line]) continue;
+    put_line_number(p, line);
+    if (has) put_line_facts(p, links, n, &x->lines.data[at++]);
+    else text_puts(p->out, "<td></td><td>numbers and addresses alone</td></tr>\n");
   }
-  for (uint32_t line = 1; line < p->nlines; line++)
-    if (p->used[line] && !done[line]) {
-      put_line_number(p, line);
-      text_puts(out, "<td></td><td>numbers and addresses alone</td></tr>\n");
-    }
-  text_puts(out, "</table></section>\n");
+  text_puts(p->out, "</table></section>\n");
 }
 
 /* ---- the page ---- */
