@@ -14,6 +14,7 @@
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
  *   waits.c    which loops may wait for other programs
  *   owners.c   which argument an address is computed from
+ *   tiles.c    loops that the unit for tiles of matrices computes
  *   asm.c      inline assembly
  *   stmt.c     statements, control, lines of device_print
  *   cost.c     about how long a program takes, as a C expression
@@ -91,6 +92,7 @@ typedef struct {
   bool uses_pid[3], uses_nprog[3];
   bool *streams;          /* by variable id, of parameters: stores through it may stream */
   const char *entry;      /* the kernel's name */
+  bool tiles;             /* the machine has a unit for tiles of matrices */
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
   bool waits;             /* programs may wait for others */
@@ -112,6 +114,7 @@ void c_find_expanded(Gen *g);
 
 /* ---- scopes.c ---- */
 void c_find_scopes(Gen *g);
+uint32_t c_count_blocks(const NestBlock *b); /* it, and those in it */
 
 /* ---- identifier.c ---- */
 /* c_identifier of a kernel's name, or another one if the C library has a function of that name. */
@@ -131,6 +134,8 @@ const char *c_affine(Gen *g, const Affine *a); /* not in parentheses */
 const char *c_ref_name(Gen *g, const Ref *r); /* v, or v[4*a + 1] */
 const char *c_scalar(Gen *g, const Ref *r, DType t); /* lane 0's; of i1 the same in all lanes */
 const char *c_vector(Gen *g, const Ref *r, DType t);
+/* The address of lane 0, or, with `lanes`, of all as a vector: base + buffer + bytes. */
+const char *c_address(Gen *g, const Mem *m, bool lanes);
 /* Text of spread `from` as a value of spread `to`. */
 const char *c_convert(Gen *g, const char *text, DType t, Spread from, Spread to);
 
@@ -147,6 +152,25 @@ void c_prefetch(Gen *g, const NestStmt *s);
 /* ---- transpose.c ---- */
 /* The store of a loop that exchanges rows and columns; NULL: it is none. */
 const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
+
+/* ---- tiles.c ---- */
+/* A loop over k that adds products of words to a block of sums,
+ *
+ *   serial k:256 {
+ *     unroll a:32 { %a[a] = ld [@A + 1088*a + 4*k] }
+ *     unroll b:4 { %b[b] = ld [%p + 64*b + 256*k] }
+ *     unroll a:32 { unroll b:4 { %acc[4*a + b] = dot2 %a[a], %b[b], %acc[4*a + b] } } }
+ *
+ * or without one of its inner loops, where there is one row or one vector. */
+typedef struct {
+  const NestStmt *loop, *left, *right, *product; /* the loads, and the op */
+  NestIndex *row, *vector, *sum_row, *sum_vector; /* of the loads, and the op; NULL: one */
+} TileLoop;
+
+/* False: the loop is another one, or the machine has no unit for it. */
+bool c_tile_loop(const Gen *g, const NestStmt *loop, TileLoop *out);
+void c_serial(Gen *g, const NestStmt *s); /* any serial loop */
+double c_tiles_ns(const TileLoop *t); /* about how long it takes */
 
 /* ---- asm.c ---- */
 void c_inline_asm(Gen *g, const NestStmt *s);
@@ -172,6 +196,7 @@ const char *c_program_cost(Gen *g);
 void c_fail_if(Gen *g, const char *condition, const char *what);
 void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void c_block(Gen *g, const NestBlock *b);
+void c_counted_loop(Gen *g, const NestStmt *s);
 /* dst = text, where text has the spread `from`, under the statement's guard; declares dst if this
  * is its definition. */
 void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from);
@@ -200,6 +225,6 @@ typedef struct {
 } Helper;
 /* Ended by NULL. */
 extern const Helper c_helpers_asm[], c_helpers_convert[], c_helpers_core[], c_helpers_math[],
-    c_helpers_memory[], c_helpers_print[], c_helpers_threads[];
+    c_helpers_memory[], c_helpers_print[], c_helpers_threads[], c_helpers_tiles[];
 
 #endif

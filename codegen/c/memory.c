@@ -27,23 +27,6 @@ typedef struct {
   int64_t bytes;    /* of an element */
 } Access;
 
-/* base + buffer + bytes */
-static const char *address(Gen *g, const Mem *m, bool lanes) {
-  Affine bytes = m->bytes;
-  const char *at = "shared";
-  if (m->buffer) {
-    if (m->base.kind && !lanes) at = c_text(g, "shared + %s", c_scalar(g, &m->base, DT_I32));
-    if (lanes) at = c_text(g, "(uint64_t)shared + vto_u64(%s)", c_vector(g, &m->base, DT_I32));
-    bytes.c += m->buffer->offset > 0 ? m->buffer->offset : 0;
-  } else {
-    at = lanes ? c_vector(g, &m->base, DT_PTR) : c_scalar(g, &m->base, DT_PTR);
-  }
-  if (!bytes.c && !bytes.n) return at;
-  const char *more = c_affine(g, &bytes);
-  if (lanes) return c_text(g, "%s + (uint64_t)(%s)", at, more);
-  return *more == '-' ? c_text(g, "%s - %s", at, more + 1) : c_text(g, "%s + %s", at, more);
-}
-
 static bool by_element(const Access *a) {
   return a->spread.kind == SPREAD_LINEAR && a->spread.step == a->bytes;
 }
@@ -62,7 +45,7 @@ static Access describe_access(Gen *g, const NestStmt *s) {
   a.spread = c_mem_spread(g, &s->mems[0]);
   a.bytes = dtype_bytes(s->type);
   a.lanes = !c_uniform(a.spread) && !by_element(&a) && !by_step(&a);
-  a.at = address(g, &s->mems[0], a.lanes);
+  a.at = c_address(g, &s->mems[0], a.lanes);
   return a;
 }
 
@@ -346,7 +329,7 @@ static void store_one(Gen *g, const NestStmt *s) {
 }
 
 static void store_rows(Gen *g, const NestStmt *s) {
-  c_line(g, "vstore_rows_%s(%s, %lld, %s);", dtype_name(s->type), address(g, &s->mems[0], false),
+  c_line(g, "vstore_rows_%s(%s, %lld, %s);", dtype_name(s->type), c_address(g, &s->mems[0], false),
          (long long)c_mem_spread(g, &s->mems[0]).step, g->rows);
 }
 
@@ -359,7 +342,7 @@ void c_store(Gen *g, const NestStmt *s) {
 /* Lane 0's address represents all; where lanes are anywhere, none is asked for. */
 void c_prefetch(Gen *g, const NestStmt *s) {
   if (c_mem_spread(g, &s->mems[0]).kind != SPREAD_LINEAR) return;
-  c_line(g, "__builtin_prefetch(%s, 0, 2);", address(g, &s->mems[0], false));
+  c_line(g, "__builtin_prefetch(%s, 0, 2);", c_address(g, &s->mems[0], false));
 }
 
 /* ---- atomics ---- */

@@ -188,3 +188,19 @@ const char *c_vector(Gen *g, const Ref *r, DType t) {
   static const Spread vector = {.kind = SPREAD_VECTOR};
   return c_convert(g, c_scalar(g, r, t), t, c_ref_spread(g, r), vector);
 }
+
+const char *c_address(Gen *g, const Mem *m, bool lanes) {
+  Affine bytes = m->bytes;
+  const char *at = "shared";
+  if (m->buffer) {
+    if (m->base.kind && !lanes) at = c_text(g, "shared + %s", c_scalar(g, &m->base, DT_I32));
+    if (lanes) at = c_text(g, "(uint64_t)shared + vto_u64(%s)", c_vector(g, &m->base, DT_I32));
+    bytes.c += m->buffer->offset > 0 ? m->buffer->offset : 0;
+  } else {
+    at = lanes ? c_vector(g, &m->base, DT_PTR) : c_scalar(g, &m->base, DT_PTR);
+  }
+  if (!bytes.c && !bytes.n) return at;
+  const char *more = c_affine(g, &bytes);
+  if (lanes) return c_text(g, "%s + (uint64_t)(%s)", at, more);
+  return *more == '-' ? c_text(g, "%s - %s", at, more + 1) : c_text(g, "%s + %s", at, more);
+}

@@ -124,10 +124,10 @@ static void number_blocks(Heads *h, const NestBlock *b, const NestBlock **by_num
     for (uint32_t i = 0; i < st->nregions; i++) number_blocks(h, st->regions[i], by_number);
 }
 
-static uint32_t count_blocks(const NestBlock *b) {
+uint32_t c_count_blocks(const NestBlock *b) {
   uint32_t n = 1;
   for (const NestStmt *st = b->first; st; st = st->next)
-    for (uint32_t i = 0; i < st->nregions; i++) n += count_blocks(st->regions[i]);
+    for (uint32_t i = 0; i < st->nregions; i++) n += c_count_blocks(st->regions[i]);
   return n;
 }
 
@@ -146,7 +146,7 @@ void c_find_scopes(Gen *g) {
   const Nest *n = g->nest;
   Walk w = {g, ARENA_ARRAY(g->arena, Seen, n->nvars), 0};
   Heads h = {.g = g, .w = &w};
-  uint32_t blocks = count_blocks(n->body);
+  uint32_t blocks = c_count_blocks(n->body);
   const NestBlock **by_number = ARENA_ARRAY(g->arena, const NestBlock *, blocks);
   g->at_definition = ARENA_ARRAY(g->arena, bool, n->nvars);
   g->filled = ARENA_ARRAY(g->arena, bool, n->nvars);

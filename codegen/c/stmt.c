@@ -217,7 +217,7 @@ static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
   c_close_names(g, 2);
 }
 
-static void c_counted_loop(Gen *g, const NestStmt *s) {
+void c_counted_loop(Gen *g, const NestStmt *s) {
   const NestStmt *store = c_transposed_store(g, s);
   if (store) {
     transposed_loop(g, s, store);
@@ -379,7 +379,7 @@ static void (*const printers[NEST_OP_COUNT])(Gen *, const NestStmt *) = {
     [NEST_PRINT] = c_print_line,
     [NEST_ASM] = c_inline_asm,
     [NEST_UNROLL] = c_counted_loop,
-    [NEST_SERIAL] = c_counted_loop,
+    [NEST_SERIAL] = c_serial,
     [NEST_FOR] = c_for,
     [NEST_WHILE] = c_while,
     [NEST_IF] = c_if,

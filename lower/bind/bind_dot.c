@@ -219,7 +219,22 @@ typedef struct {
   DimMask outer;      /* the rest */
 } Block;
 
-enum { BLOCK_ROWS = 6, BLOCK_COLS_SMALL = 2, BLOCK_COLS_LARGE = 4, MANY_REGISTERS = 32 };
+enum {
+  BLOCK_ROWS = 6,
+  BLOCK_COLS_SMALL = 2,
+  BLOCK_COLS_LARGE = 4,
+  MANY_REGISTERS = 32,
+  TILED_ROWS = 2 * MACHINE_TILE
+};
+
+/* Does C compute the dot by the unit for tiles (codegen/c/tiles.c)?  Its blocks are more rows, and
+ * their sums stay where they are: the unit has registers of its own. */
+static bool is_tiled(const Bind *s, const NestStmt *st) {
+  const NestBuffer *left = st->mems[0].buffer;
+  return machine_has(s->u->machine, HAS_MATRIX_TILES) &&
+         tile_dot_of_words(nest_str(st, NA_precision, "")) != TILE_DOT &&
+         left->tile.shape[left->tile.rank - 1] >= MACHINE_TILE;
+}
 
 static int32_t largest_divisor(int32_t n, int32_t most) {
   while (n % most) most--;
@@ -242,14 +257,14 @@ static DimMask shift_mask(DimMask m, int at) {
   return (m & low) | (m & ~low) << 1;
 }
 
-static Block plan_block(Bind *s, int rank) {
+static Block plan_block(Bind *s, int rank, int32_t rows) {
   Block b = {0, 0, 0};
   bool expands = machine_has(s->u->machine, HAS_EXPANDED_LOOPS);
   if (!expands) {
     b.cols = block_axis(
         s, rank - 1, s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL);
     int before = s->ndims;
-    b.rows = block_axis(s, rank - 2, BLOCK_ROWS);
+    b.rows = block_axis(s, rank - 2, rows);
     if (s->ndims > before) b.cols = shift_mask(b.cols, __builtin_ctzll(b.rows));
   }
   for (int d = 0; d < s->ndims; d++) {
@@ -351,30 +366,41 @@ static void open_outer(Bind *s, DimMask outer, int rank) {
     }
 }
 
+/* The loop over k of one block, whose sums are sums[sub]. */
+static void emit_steps(Bind *s, const NestStmt *st, const Feed *a, const Feed *b, NestIndex *k,
+                       Ref sums) {
+  Affine sa, sb;
+  open_serial_loop(s, k);
+  Ref ra = load_source(s, st, a, &sa), rb = load_source(s, st, b, &sb);
+  bind_open(s, a->mask | b->mask);
+  multiply_add(s, st, sums, ra, rb);
+}
+
 static void dot_fma(Bind *s, const NestStmt *st) {
   NestVar *d = st->dsts[0].var;
   int rank = d->tile.rank;
   const Layout l = *d->layout;
   DType t = st->to;
+  bool tiled = is_tiled(s, st);
   bind_start(s, NULL, &l);
-  Block blk = plan_block(s, rank);
+  Block blk = plan_block(s, rank, tiled ? TILED_ROWS : BLOCK_ROWS);
   NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[rank - 1]);
   NestBuilder outer = s->b;
   open_outer(s, blk.outer, rank);
   Feed a = operand_feed(s, st, 0, k, blk.rows), b = operand_feed(s, st, 1, k, blk.cols);
   DimMask both = blk.rows | blk.cols;
   Affine sub;
-  NestVar *acc = bind_array(s, "acc", t, DT_NONE, both, &sub);
   Affine whole = register_subscript(s, both | blk.outer);
+  if (tiled) {
+    emit_steps(s, st, &a, &b, k, ref_sub(d, whole));
+    s->b = outer;
+    return;
+  }
+  NestVar *acc = bind_array(s, "acc", t, DT_NONE, both, &sub);
   NestBuilder at = bind_open(s, both);
   nest_mov(&s->b, ref_sub(acc, sub), ref_sub(d, whole), t);
   bind_close(s, at);
-  open_serial_loop(s, k);
-  Affine sa, sb;
-  Ref ra = load_source(s, st, &a, &sa), rb = load_source(s, st, &b, &sb);
-  NestBuilder inner = bind_open(s, both);
-  multiply_add(s, st, ref_sub(acc, sub), ra, rb);
-  bind_close(s, inner);
+  emit_steps(s, st, &a, &b, k, ref_sub(acc, sub));
   s->b = at;
   at = bind_open(s, both);
   nest_mov(&s->b, ref_sub(d, whole), ref_sub(acc, sub), t);

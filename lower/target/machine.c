@@ -3,6 +3,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "lower/target/machine_table.h"
 
@@ -22,10 +26,23 @@ enum {
 static const Machine machines[] = {MACHINES(X)};
 #undef X
 
+#if defined(__x86_64__) && defined(__linux__)
+/* Linux gives a process the state of tiles on request, or refuses it. */
+static bool has_tiles(void) {
+  enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
+  return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
+         __builtin_cpu_supports("amx-bf16") &&
+         syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
+}
+#else
+static bool has_tiles(void) { return false; }
+#endif
+
 static const char *host_cpu(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return "cpu:16";
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+    return has_tiles() ? "cpu:amx" : "cpu:16";
   if (__builtin_cpu_supports("avx2")) return "cpu:8";
 #endif
   return "cpu:4";

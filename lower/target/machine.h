@@ -28,7 +28,8 @@ X(ASYNC_PROXY,        "asynchronous units read shared memory through a proxy of 
 X(REGISTER_SHIFTS,    "warpgroups can hand registers to each other (setmaxnreg)") \
 X(GRID_DEPENDENCIES,  "a grid may start before the one before it has ended, and wait for it (griddepcontrol)") \
 X(CLUSTERS,           "thread blocks of a cluster write to each other's shared memory, and have a barrier") \
-X(EXTREMA_OF_THREE,   "the assembler merges two integer min or max into one of three operands")
+X(EXTREMA_OF_THREE,   "the assembler merges two integer min or max into one of three operands") \
+X(MATRIX_TILES,       "a unit multiplies tiles of 16 rows of words, of four bytes or two bf16 each")
 
 #define X(name, doc) CAPABILITY_##name,
 enum { CAPABILITIES(X) CAPABILITY_COUNT };
@@ -72,6 +73,9 @@ typedef struct {
 static inline bool machine_has(const Machine *m, unsigned capabilities) {
   return (m->has & capabilities) == capabilities;
 }
+
+/* Rows of a tile (HAS_MATRIX_TILES), and its words along the sum; it is a vector wide. */
+enum { MACHINE_TILE = 16 };
 
 /* NULL if there is no such target.  "cpu" gives the CPU at hand; "cpu:8" one of 8 lanes. */
 const Machine *machine_find(const char *target);

@@ -548,7 +548,8 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
   Dim run = convolution ? panels_run(t->graph, n) : e[3];
   int64_t width = panels_of(n->args[1].node)->type.shape[2]->value;
   Tile tile = tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value,
-                            e[3]->value / word, run->value / word, (int)width);
+                            e[3]->value / word, run->value / word, (int)width,
+                            tiling_has_tiles(word));
   StepChoice c = choice_new(t);
   add_choice_constexpr(t, &c, "BM", tile.bm);
   add_choice_constexpr(t, &c, "BN", tile.bn);
@@ -619,7 +620,9 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   if (p->images) share_phases(t, first, p);
   p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !window_block(first);
   p->sums = groups_of(g) == GROUPS_OF_SUM;
-  p->k /= product_word(t->graph, first);
+  int64_t word = product_word(t->graph, first);
+  p->k /= word;
+  p->tiles = !t->gpu && tiling_has_tiles(word);
   p->rounds = dtype == DT_F32 && rounds_to_tf32(t->graph, first);
   p->columns = prim_kind(first->op) == PRIM_MATMUL && !prim_unpacks(first) &&
                has_contiguous_columns(t->graph, first->args[1].node);

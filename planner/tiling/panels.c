@@ -19,7 +19,7 @@ int panels_width(void) {
 
 /* Has a product that sums up k elements steps that are worth it? */
 static bool has_depth(int64_t k, int width) {
-  int depth = tiling_panels(0, width, k, k, width).bk;
+  int depth = tiling_panels(0, width, k, k, width, false).bk;
   return depth == k || depth >= LEAST_DEPTH;
 }
 

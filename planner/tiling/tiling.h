@@ -25,6 +25,7 @@ typedef struct {
   bool columns; /* the right operand's columns are contiguous in memory: its transpose's rows */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */
   bool shallow; /* rings have their tile's stages, whatever the launch */
+  bool tiles; /* words that a CPU's unit for tiles multiplies */
   int again; /* operands are in memory once for so many times that they are read; 0: once */
 } Product;
 
@@ -75,12 +76,14 @@ int tiling_packed_parts(const Product *p);
 Tile tiling_cpu(const Product *p, int most_rows);
 /* Into how many parts to cut k there, where sums are in f32: a power of two, 1 for none. */
 int tiling_cpu_parts(const Product *p);
+/* Does the CPU at hand multiply words of so many elements by a unit for tiles? */
+bool tiling_has_tiles(int64_t word);
 /* Blocks of so many rows that programs next to each other take for each panel, where a row of the
  * left operand is so many bytes that others do not have. */
 int tiling_panel_band(int rows, int64_t bytes);
 /* Tiles where the right operand is packed in panels of so many columns: `bn` is that, and `bk`
  * divides `run`, the elements of the sum, k, that are next to each other in the left operand; m 0:
- * open. */
-Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width);
+ * open.  `tiles`: the unit for tiles multiplies. */
+Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width, bool tiles);
 
 #endif

@@ -5,6 +5,7 @@
  * reads both in place. */
 #include <math.h>
 
+#include "lower/target/machine.h"
 #include "planner/tiling/tiling.h"
 
 /* The model's figures, in cycles of a core with two multiply-adds of 8 floats a cycle; fitted to
@@ -19,6 +20,51 @@ enum { PROCESSORS = 16, LANES = 8, ROWS_IN_BLOCK = 6, DEPTH = 64 };
 static const int row_counts[] = {128, 120, 112, 108, 100, 96, 84, 80, 72, 64, 60, 56,
                                  50,  48,  44,  40,  36,  32, 28, 24, 20, 16, 12, 8};
 static const int column_counts[] = {64, 128, 48, 32, 16};
+
+/* ---- the unit for tiles ---- */
+
+bool tiling_has_tiles(int64_t word) {
+  return word > 1 && machine_has(machine_find("cpu"), HAS_MATRIX_TILES);
+}
+
+/* Cycles, for 16 words of a sum and of each of 16 columns: to load these from the second cache and
+ * to multiply a tile of 16 rows, or fewer, by them; to copy a row's words; to turn the columns'.  A
+ * block of 32 rows, for all words of a program, to begin and to end. */
+enum { UNIT_ROWS = 2 * MACHINE_TILE, UNIT_DEPTH = 256 };
+static const double UNIT_LOAD = 12, UNIT_TILE = 18, UNIT_COPY = 3, UNIT_TURN = 100,
+                    UNIT_BLOCK = 400;
+
+static const int unit_rows[] = {128, 96, 64, 48, 32, 16};
+static const int unit_columns[] = {64, 32};
+
+static double unit_step(int rows, double columns) {
+  double blocks = ceil(rows / (double)UNIT_ROWS), tiles = ceil(rows / (double)MACHINE_TILE);
+  return columns / MACHINE_TILE * (UNIT_LOAD * blocks + UNIT_TILE * tiles);
+}
+
+static double unit_tile_time(const Tile *t, const Product *p) {
+  double steps = ceil((double)p->k / MACHINE_TILE), tiles = t->bn / (double)MACHINE_TILE;
+  double step = unit_step(t->bm, t->bn) + UNIT_COPY * t->bm + UNIT_TURN * tiles;
+  double parts = ceil((double)p->k / t->bk) * ceil(t->bm / (double)UNIT_ROWS);
+  double programs = (double)p->batch * ceil((double)p->m / t->bm) * ceil((double)p->n / t->bn);
+  return ceil(programs / PROCESSORS) * (steps * step + parts * UNIT_BLOCK);
+}
+
+static Tile unit_tile(const Product *p, int most_rows) {
+  Tile best = {MACHINE_TILE, unit_columns[0], UNIT_DEPTH, 1, 1};
+  double least = INFINITY;
+  for (size_t i = 0; i < sizeof unit_rows / sizeof *unit_rows; i++)
+    for (size_t j = 0; j < sizeof unit_columns / sizeof *unit_columns; j++) {
+      Tile t = {unit_rows[i], unit_columns[j], UNIT_DEPTH, 1, 1};
+      double time = unit_tile_time(&t, p);
+      if (t.bm > most_rows || time >= least) continue;
+      best = t;
+      least = time;
+    }
+  return best;
+}
+
+/* ---- vectors ---- */
 
 static int rows_in_block(int bm) {
   int n = ROWS_IN_BLOCK;
@@ -38,6 +84,7 @@ static double cpu_tile_time(const Tile *t, const Product *p) {
 Tile tiling_cpu(const Product *p, int most_rows) {
   Tile best = {64, 64, DEPTH / 2, 1, 1};
   double least = INFINITY;
+  if (p && p->tiles) return unit_tile(p, most_rows);
   for (size_t i = 0; p && i < sizeof row_counts / sizeof *row_counts; i++)
     for (size_t j = 0; j < sizeof column_counts / sizeof *column_counts; j++) {
       Tile t = {row_counts[i], column_counts[j], DEPTH, 1, 1};
@@ -101,9 +148,26 @@ static int64_t blocks_of_program(int64_t blocks, int64_t panels, int64_t panel) 
   return best;
 }
 
-Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width) {
+/* Blocks without a rest take less: the rows of one whose last rows are one row are copied. */
+static Tile unit_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width) {
+  Tile best = {MACHINE_TILE, width, depth_of_panels(run), 1, 1};
+  double least = INFINITY;
+  for (int bm = UNIT_ROWS; m && bm > 0; bm--) {
+    double steps = ceil((double)k / MACHINE_TILE), more = m % bm ? UNIT_COPY * bm : 0;
+    double programs = ceil((double)m / bm) * ceil((double)n / width);
+    double each = steps * (unit_step(bm, width) + more) + UNIT_BLOCK;
+    double time = ceil(programs / PROCESSORS) * each;
+    if (time >= least) continue;
+    best.bm = bm;
+    least = time;
+  }
+  return best;
+}
+
+Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width, bool tiles) {
   Tile best = {ROWS_IN_BLOCK, width, depth_of_panels(run), 1, 1};
   double least = INFINITY;
+  if (tiles && best.bk >= MACHINE_TILE) return unit_panels(m, n, k, run, width);
   for (int bm = ROWS_IN_BLOCK; m && bm > 0; bm--) {
     double time = panel_time(bm, m, n, k, width);
     if (time >= least) continue;

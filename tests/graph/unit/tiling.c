@@ -209,15 +209,20 @@ int main(void) {
   check(tiling_cpu(&huge, 64).bm > 0 && tiling_cpu(&nothing, 64).bm > 0 &&
             tiling_cpu(NULL, 64).bm > 0,
         "any size has a tile there");
-  t = tiling_panels(197, 768, 3072, 3072, 16);
+  t = tiling_panels(197, 768, 3072, 3072, 16, false);
   check(t.bn == 16 && 3072 % t.bk == 0 && t.bm <= 64, "a tile of panels");
-  check(tiling_panels(1 << 20, 16, 1031, 1031, 16).bk == 1 && tiling_panels(0, 16, 8, 8, 16).bm > 0,
+  check(tiling_panels(1 << 20, 16, 1031, 1031, 16, false).bk == 1 && tiling_panels(0, 16, 8, 8, 16, false).bm > 0,
         "and of any sizes");
-  t = tiling_panels(49, 512, 4608, 1536, 64);
+  t = tiling_panels(49, 512, 4608, 1536, 64, false);
   check(t.bm > 6 && t.bm % 5 == 0 && 1536 % t.bk == 0, "rows share a panel that is large");
-  check(tiling_panels(49, 64, 4608, 1536, 64).bm <= 6, "but not where processors are idle");
+  check(tiling_panels(49, 64, 4608, 1536, 64, false).bm <= 6, "but not where processors are idle");
   check(tiling_panel_band(6, 256) > tiling_panel_band(6, 4096) && tiling_panel_band(6, 0) > 0,
         "bands of short rows are higher");
+  check(tiling_panels(512, 4096, 1024, 1024, 64, true).bm == 32, "the unit for tiles takes 32 rows");
+  check(33 % tiling_panels(33, 4096, 1024, 1024, 64, true).bm == 0, "and blocks without a rest");
+  check(tiling_panels(7, 4096, 1024, 1024, 64, true).bm == 7, "or all rows");
+  even.tiles = true;
+  check(tiling_cpu(&even, 128).bm == 128, "columns are turned for many of its rows");
   test_attention();
   return report();
 }
