@@ -105,6 +105,18 @@ static Fuser regrouped(const Fuser *s, const FuseOptions *options, const FusePla
   return fuse_traffic(again.f) <= fuse_traffic(s->f) ? again : *s;
 }
 
+/* Slices at known places: what differs between them is an offset. */
+static void count_slices(Fusion *f) {
+  Graph *g = f->graph;
+  f->slices = ARENA_ARRAY(f->arena, uint32_t, g->nids);
+  for (Node *n = g->first; n; n = n->next) {
+    if (!graph_is_any(n, OP_aten_select_int, OP_aten_slice_Tensor)) continue;
+    Node *memory = view_operand(n);
+    while (prim_is_view(memory)) memory = view_operand(memory);
+    f->slices[memory->id]++;
+  }
+}
+
 Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   Fuser s = new_fuser(g, a, options);
   assign_groups(&s);
@@ -117,6 +129,7 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   for (size_t i = 0; i < s.f->groups.len && (options->strips || options->columns); i++)
     fuse_find_crossed(s.f, s.f->groups.data[i]);
   if (options->strips) fuse_choose_strips(s.f);
+  count_slices(s.f);
   return s.f;
 }
 

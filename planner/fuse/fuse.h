@@ -100,6 +100,7 @@ typedef struct {
   Role *role;       /* by node id */
   bool *once;       /* by node id: its value is the same in each run; all false without freezing */
   bool *stored;     /* by node id: it is written to memory */
+  uint32_t *slices; /* by node id: the slices that are taken of it, by views alone */
   /* By node id: axis i of the node is this one of its group's tensor; NULL: the same. */
   const uint8_t **turn;
   FuseStop *stop;   /* by node id: of nodes in groups */

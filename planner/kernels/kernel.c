@@ -339,11 +339,32 @@ static bool leaves_cache_first(const Kernel *k, const Node *n, unsigned axes) {
   return once && all->value >= BYTES_MIN / dtype_bytes(n->type.dtype);
 }
 
+/* The parameter for the elements of a memory before a kernel's first access to a slice of it. */
+static const KernelOffset *offset_of(Kernel *k, const Node *memory, Dim first) {
+  for (size_t i = 0; i < k->offsets.len; i++)
+    if (k->offsets.data[i].memory == memory) return &k->offsets.data[i];
+  KernelOffset o = {memory, kernel_fresh(k, "offset"), first};
+  vec_push(k->arena, &k->offsets, o);
+  return &vec_last(&k->offsets);
+}
+
+/* The index of an element that is loaded.  A CPU's kernels of many slices of one memory, as a
+ * recurrent layer's steps have, differ in an offset that is a parameter. */
+static const char *load_index(Kernel *k, const Node *n, Dim offset, unsigned *axes) {
+  enum { SLICES_LEAST = 8 };
+  Dims *d = k->graph->dims;
+  bool sliced = k->graph->host && k->view && k->f->slices[n->id] >= SLICES_LEAST;
+  if (!sliced || offset->kind != DIM_SUM) return kernel_index(k, offset, axes);
+  const KernelOffset *o = offset_of(k, n, dim_int(d, offset->value));
+  const char *rest = kernel_index(k, dim_sub(d, offset, o->value), axes);
+  return arena_printf(k->arena, "%s + %s", o->name, rest);
+}
+
 static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   unsigned axes = 0;
   if (is_empty_tensor(n)) return no_element(k, n, element);
   Dim offset = linear_of_index(k->graph->dims, element, n->type.shape, n->type.rank);
-  const char *index = kernel_index(k, offset, &axes);
+  const char *index = load_index(k, n, offset, &axes);
   Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};
   bool always = is_element(n, offset), ahead = k->loads_ahead && !k->condition;
   const char *mask = always ? "" : mask_argument(k, axes);
@@ -831,19 +852,9 @@ static const char *with_axes(Kernel *k, const char *index, unsigned axes, unsign
   return index;
 }
 
-/* The offset of the first slice that the kernel writes, as a parameter. */
-static const KernelOffset *offset_of(Kernel *k, const Node *n) {
-  const Node *memory = n->args[0].node;
-  for (size_t i = 0; i < k->offsets.len; i++)
-    if (k->offsets.data[i].memory == memory) return &k->offsets.data[i];
-  KernelOffset o = {memory, kernel_fresh(k, "offset"), insert_offset(k->graph, n)};
-  vec_push(k->arena, &k->offsets, o);
-  return &vec_last(&k->offsets);
-}
-
 /* The index of n's element in a slice, from the first that the kernel writes. */
 static const char *slice_index(Kernel *k, const Node *n, const Dim *index, unsigned *axes) {
-  const KernelOffset *o = offset_of(k, n);
+  const KernelOffset *o = offset_of(k, n->args[0].node, insert_offset(k->graph, n));
   Dim offset = dim_sub(k->graph->dims, insert_index(k->graph, n, index), o->value);
   return arena_printf(k->arena, "%s + %s", o->name, kernel_index(k, offset, axes));
 }

@@ -68,8 +68,8 @@ typedef struct {
   const char *name;
 } Carried;
 
-/* A parameter NAME: elements of a memory before what a kernel writes there.  So that kernels that
- * write to other slices of it are one. */
+/* A parameter NAME: elements of a memory before what a kernel writes there, or reads.  So that
+ * kernels of other slices of it are one. */
 typedef struct {
   const Node *memory;
   const char *name;
