@@ -97,7 +97,7 @@
 #define E_GRAPH_PT2_PICKLED_TENSOR "%s has a tensor whose record is malformed"
 #define E_GRAPH_PT2_PICKLED_KIND "it is a %s, which is no tensor of a known kind"
 #define E_GRAPH_PT2_WHOLE \
-  "the model uses %s as a whole, a tensor subclass; unwrap it in the model, and save it again"
+  "the model uses %s as a whole, a tensor subclass; save its run_decompositions(), which unwraps it"
 #define E_GRAPH_PT2_PART "%s has no tensor `%s`"
 #define E_GRAPH_PT2_NO_BYTES "the archive has no entry %s"
 

@@ -52,7 +52,7 @@ Node *decompose_same(Build *b) { return build_self(b); }
 
 typedef struct {
   Build *b;
-  Arg scale, zero; /* numbers, or tensors that broadcast along x; zero may be None */
+  Arg scale, inverse, zero; /* numbers, or tensors that broadcast along x; zero may be None */
 } Scaling;
 
 /* The first argument of those names that the schema has. */
@@ -64,17 +64,24 @@ static Arg scalar_argument(Build *b, const char *name, const char *plural, uint3
   return arg_node(build_along(b, a.node, axis, rank));
 }
 
+/* PyTorch inverts the number of quantize_per_tensor in f64, others in f32. */
+static Arg inverse_of(Build *b, Arg scale) {
+  bool wide = graph_is(b->in.n, OP_quantized_decomposed_quantize_per_tensor_default);
+  if (wide && scale.kind == ARG_FLOAT) return arg_float(1 / scale.number);
+  Node *one = build_full(b, 0, NULL, arg_float(1), DT_F32);
+  return arg_node(build_with(b, OP_aten_div_Tensor, one, scale));
+}
+
 static Scaling scaling_of(Build *b, Node *x) {
-  return (Scaling){b, scalar_argument(b, "scale", "scales", rank_of(x)),
+  Arg scale = scalar_argument(b, "scale", "scales", rank_of(x));
+  return (Scaling){b, scale, inverse_of(b, scale),
                    scalar_argument(b, "zero_point", "zero_points", rank_of(x))};
 }
 
 /* Rounded to the nearest integer, in f32, and within the limits. */
 static Node *quantize_input(const Scaling *s, Node *x) {
   Build *b = s->b;
-  Node *one = build_full(b, 0, NULL, arg_float(1), DT_F32);
-  Node *inverse = build_with(b, OP_aten_div_Tensor, one, s->scale);
-  x = build_op1(b, OP_aten_round_default, build_mul(b, x, inverse));
+  x = build_op1(b, OP_aten_round_default, build_with(b, OP_aten_mul_Tensor, x, s->inverse));
   if (s->zero.kind != ARG_NONE) x = build_with(b, OP_aten_add_Tensor, x, s->zero);
   return build(b, OP_aten_clamp_default,
                ARGS(arg_node(x), build_arg(b, "quant_min"), build_arg(b, "quant_max")));

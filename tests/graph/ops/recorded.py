@@ -37,8 +37,9 @@ def _values(call, names):
     found = dict(names)
     for i, line in enumerate([*before, last]):
         line = re.sub(r"\$(\d+)", r"v\1", line)
-        value = found[f"v{i}"] = eval(line if re.match(r"v\d", line) else f"torch.ops.aten.{line}",
-                                      found)
+        library = "" if line.startswith("quantized_decomposed.") else "aten."
+        value = found[f"v{i}"] = eval(line if re.match(r"v\d", line) else
+                                      f"torch.ops.{library}{line}", found)
     for path in _paths(call):
         item = value
         for i in filter(None, path.split(".")):

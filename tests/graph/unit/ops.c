@@ -528,6 +528,13 @@ static const Case type_errors[] = {
      "a block of 1 axes for a tensor of 2"},
     {"x: \"f32[4]\"", "torch.ops.torchao.choose_qparams_affine.default(x, 'BOTH', [4], torch.int8)",
      "parameters are chosen SYMMETRIC or ASYMMETRIC and so that 0 stays 0, not BOTH"},
+    {"x: \"f32[4]\", s: \"f64[2]\", z: \"i64[1]\"",
+     "torch.ops.quantized_decomposed.quantize_per_tensor.tensor(x, s, z, 0, 9, torch.uint8)",
+     "item() needs one element, not f64[2]"},
+    {"x: \"i8[2, 6]\", s: \"f32[2]\"",
+     "torch.ops.quantized_decomposed.dequantize_per_channel_group.default(x, s, None, -8, 7, "
+     "torch.int8, 0, torch.float32)",
+     "a step, a part or a factor must be positive, not 0"},
     {"x: \"bf16[4, 64]\", q: \"i32[2, 2, 32, 1]\", s: \"bf16[4, 16, 2]\"",
      "_weight_int4pack_mm.default(x, q, 16, s)", "a group has 32, 64, 128 or 256 elements, not 16"},
     {"x: \"u8[16, 32]\"", "_convert_weight_to_int4pack.default(x, 3)",
