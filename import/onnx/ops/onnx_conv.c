@@ -62,6 +62,16 @@ static void pads_for_size(OnnxCall *c, const Node *x, OnnxWindow *w, int64_t *mo
   }
 }
 
+/* An axis without elements gets one of zeros, whose windows are cropped. */
+static Node *fill_empty_axes(OnnxCall *c, Node *x, OnnxWindow *w) {
+  OnnxWindow zeros = {.n = w->n};
+  for (uint32_t i = 0; i < w->n; i++) {
+    zeros.after[i] = dim_is(x->type.shape[i + 2], 0);
+    if (zeros.after[i]) w->after[i] += w->stride[i];
+  }
+  return onnx_window_pad(c, &zeros, x, arg_float(0), false);
+}
+
 /* ATen crops both ends alike, and adds output_padding at the end: a difference is cropped or padded
  * there. */
 void onnx_op_conv_transpose(OnnxCall *c) {
@@ -74,6 +84,7 @@ void onnx_op_conv_transpose(OnnxCall *c) {
   for (uint32_t i = 0; i < w.n; i++)
     if (more[i] < 0 || more[i] > INT32_MAX) onnx_lack(c, "an output_padding above 2^31");
   pads_for_size(c, x, &w, more);
+  x = fill_empty_axes(c, x, &w);
   OnnxWindow whole = w;
   memset(whole.before, 0, sizeof whole.before);
   Node *y = build_convolution(c, &whole, x, weight, bias, true, more);

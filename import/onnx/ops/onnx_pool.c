@@ -41,7 +41,7 @@ static uint32_t fit_windows(OnnxCall *c, const Node *x, OnnxWindow *w) {
     int64_t lacking = least - size->value;
     if (!no_images && (size->value < 1 || lacking >= 2 * w->stride[i]))
       continue; /* inference reports it */
-    if (lacking >= w->stride[i]) none |= 1u << (i + 2);
+    if (lacking >= w->stride[i] || (w->same && size->value < 1)) none |= 1u << (i + 2);
     if (ceils) w->extra[i] += lacking;
     else w->after[i] += lacking;
   }

@@ -176,12 +176,29 @@ void onnx_op_tile(OnnxCall *c) {
 
 /* ---- joining and splitting ---- */
 
+static bool is_empty(const Node *x) {
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (dim_is(x->type.shape[i], 0)) return true;
+  return false;
+}
+
+/* Without inputs that add nothing along the axis: ONNX Runtime takes any other sizes of these where
+ * one has elements. */
+static uint32_t drop_empty(Node **x, uint32_t n, uint32_t axis) {
+  uint32_t kept = 0;
+  bool any = false;
+  for (uint32_t i = 0; i < n; i++) any |= !is_empty(x[i]);
+  for (uint32_t i = 0; any && i < n; i++)
+    if (axis >= rank_of(x[i]) || !dim_is(x[i]->type.shape[axis], 0)) x[kept++] = x[i];
+  return any ? kept : n;
+}
+
 void onnx_op_concat(OnnxCall *c) {
   Node **x = ARENA_ARRAY(c->b.in.g->arena, Node *, c->nin);
   for (uint32_t i = 0; i < c->nin; i++) x[i] = onnx_in(c, i);
   if (!c->nin) onnx_fail(c, E_GRAPH_EMPTY_LIST);
   uint32_t axis = onnx_axis_attr(c, "axis", 1, rank_of(x[0]));
-  onnx_set(c, 0, build_cat(&c->b, c->nin, x, axis));
+  onnx_set(c, 0, build_cat(&c->b, drop_empty(x, c->nin, axis), x, axis));
 }
 
 /* Sizes of parts: an attribute before opset 13, an input from then on; else equal ones, of which
@@ -380,6 +397,34 @@ static Node *pad_with_tensor(OnnxCall *c, Node *x, Arg pad) {
   return build_where(b, kept, arg_node(y), arg_node(value));
 }
 
+/* Does padding leave no element of x: has it none, or is an axis cut by more than it has?  Only
+ * constants fill such an axis. */
+static bool leaves_nothing(const Node *x, const Dim *before, const Dim *after, bool constant) {
+  for (uint32_t i = 0; i < rank_of(x); i++) {
+    Dim n = x->type.shape[i];
+    if (!dim_is_int(n)) continue;
+    if (dim_is(n, 0) && dim_is(before[i], 0) && dim_is(after[i], 0)) return true;
+    bool cut = (dim_is_int(before[i]) && -before[i]->value > n->value) ||
+               (dim_is_int(after[i]) && -after[i]->value > n->value);
+    if (constant && cut) return true;
+  }
+  return false;
+}
+
+/* The constant alone, in the size of the padded x; of other modes there are no elements. */
+static Node *pad_nothing(OnnxCall *c, const Node *x, const Dim *before, const Dim *after) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t rank = rank_of(x);
+  for (uint32_t i = 0; i < rank; i++)
+    shape[i] = dim_add(d, dim_add(d, x->type.shape[i], before[i]), after[i]);
+  if (!pads_by_input(c) || !onnx_has(c, 2) || onnx_known(c, 2))
+    return build_full(b, rank, shape, padding_value(c, x->type.dtype), x->type.dtype);
+  Node *value = build_to(b, onnx_in(c, 2), x->type.dtype);
+  return build_expand(b, build_view(b, value, 0, NULL), rank, shape);
+}
+
 void onnx_op_pad(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   Dim before[GRAPH_RANK_MAX], after[GRAPH_RANK_MAX];
@@ -387,6 +432,10 @@ void onnx_op_pad(OnnxCall *c) {
   static const char *const modes[][2] = {
       {"reflect", "reflect"}, {"edge", "replicate"}, {"wrap", "circular"}};
   pads_of(c, rank_of(x), before, after);
+  if (leaves_nothing(x, before, after, !strcmp(mode, "constant"))) {
+    onnx_set(c, 0, pad_nothing(c, x, before, after));
+    return;
+  }
   Arg pad = build_padding(c, before, after, rank_of(x));
   bool open = pads_by_input(c) && onnx_has(c, 2) && !onnx_known(c, 2);
   if (!strcmp(mode, "constant") && open) {

@@ -60,6 +60,7 @@ typedef struct {
   int64_t kernel[ONNX_AXES_MAX], stride[ONNX_AXES_MAX], dilation[ONNX_AXES_MAX];
   int64_t before[ONNX_AXES_MAX], after[ONNX_AXES_MAX]; /* padding */
   int64_t extra[ONNX_AXES_MAX]; /* further padding at the end, for windows that ceil_mode adds */
+  bool same;                    /* auto_pad: as many windows as strides, none of no elements */
 } OnnxWindow;
 
 /* Attributes strides, dilations, pads, auto_pad and ceil_mode; the kernel is `kernel`, or if that

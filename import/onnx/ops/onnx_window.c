@@ -74,7 +74,8 @@ OnnxWindow onnx_window(OnnxCall *c, const Node *x, const Dim *kernel) {
   memcpy(w.after, pads + w.n, w.n * sizeof *pads);
   check_window(c, &w);
   Name how = onnx_string(c, "auto_pad", "NOTSET");
-  if (!strncmp(how, "SAME_", 5)) pad_auto(c, x, &w, !strcmp(how, "SAME_LOWER"));
+  w.same = !strncmp(how, "SAME_", 5);
+  if (w.same) pad_auto(c, x, &w, !strcmp(how, "SAME_LOWER"));
   else if (!strcmp(how, "VALID")) memset(w.before, 0, sizeof w.before * 2);
   else if (strcmp(how, "NOTSET")) onnx_fail(c, E_ONNX_ATTR_VALUE, "auto_pad", how);
   if (onnx_flag(c, "ceil_mode", false)) pad_to_ceil(c, x, &w);

@@ -7,6 +7,7 @@ VALUES = "edges.txt"
 LINE = np.array([[[3, -1, 2]]], F)
 EMPTY = np.zeros((0, 3), F)
 SQUARE = np.arange(1, 10, dtype=F).reshape(3, 3)
+TAPS = np.arange(36, dtype=F).reshape(3, 2, 3, 2)
 
 
 def pools(op, **more):
@@ -46,6 +47,18 @@ CALLS = [
     ("Compress", 18, [SQUARE[:2], np.array([0, 1, 1, 1], bool)], dict(axis=0), 1),
     ("Compress", 18, [SQUARE, np.array([0, 1, 1, 1, 0, 1], bool)], dict(axis=1), 1),
     ("Compress", 18, [SQUARE[0], np.array([1, 0, 0, 1], bool)], {}, 1),
+    *[(op, 18, [np.zeros(size, F)], dict(kernel_shape=kernel, strides=[2, 2], auto_pad=same), 1)
+      for op in ("MaxPool", "AveragePool") for same in ("SAME_UPPER", "SAME_LOWER")
+      for size in ((0, 3, 1, 0), (0, 2, 0, 3)) for kernel in ([3, 1], [1, 4])],
+    *[("ConvTranspose", 18, [np.ones(size, F), TAPS, *bias], dict(strides=[2, 1], **more), 1)
+      for size in ((1, 3, 3, 0), (2, 3, 0, 3), (1, 3, 0, 0), (0, 3, 0, 2))
+      for bias in ([], [np.array([5, 6], F)]) for more in ({}, dict(dilations=[2, 3]))],
+    *[("Pad", 18, [np.arange(1, n + 1, dtype=F), np.array(pads), np.array(1.5, F)], {}, 1)
+      for n, pads in [(0, [-1, 2]), (0, [-1, 1]), (1, [-1, 2]), (1, [-2, 3]), (1, [-2, 1]),
+                      (2, [1, -3]), (2, [2, -3]), (2, [-3, 4]), (2, [-3, 1]), (3, [-2, 4])]],
+    *[("Pad", 18, [np.zeros((0, 3), F), np.array([0, 1, 0, 1])], dict(mode=mode), 1)
+      for mode in ("reflect", "edge")],
+    ("Pad", 18, [np.zeros(0, np.int64), np.array([0, 0])], dict(mode="edge"), 1),
     ("NonZero", 18, [EMPTY], {}, 1),
     ("NonZero", 18, [np.zeros((2, 0, 3), bool)], {}, 1),
     ("Unique", 18, [np.zeros(0, F)], {}, 4),
