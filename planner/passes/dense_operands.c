@@ -182,6 +182,7 @@ static void write_channels(Build *b, Node *n, int operand) {
   Dim count = window_count(g, &w), channels = size_from_end(x, 1);
   if (dim_is(count, 1) || !dim_is_int(channels) || channels->value < CHANNELS_LEAST) return;
   if (!strided_of(g, x, &s) || dim_is(s.stride[rank_of(x) - 1], 1)) return;
+  if (g->host && dim_is(s.stride[rank_of(x) - 1], 0)) return; /* a vector of one element */
   n->args[operand].node = build_op1(b, OP_nereid_dense_default, x);
 }
 
