@@ -127,7 +127,9 @@ NEREID_API int nereid_graph_memory(nereid_planned_memory *out, nereid_graph *g,
 /* ---- compiled models ---- */
 
 /* Compiles all kernels, unless `defer_compile` says otherwise; what depends on sizes that the model
- * leaves open waits for its first inputs. */
+ * leaves open waits for its first inputs.  On CPUs an ONNX model with open sizes waits for them,
+ * too: its first kernels are for the sizes of the first run, and the first run of other sizes
+ * compiles those for open ones. */
 NEREID_API int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_device *d,
                                      const nereid_graph_options *o);
 NEREID_API void nereid_executable_free(nereid_executable *e);

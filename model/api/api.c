@@ -269,6 +269,11 @@ static int plan_inputs_alone(nereid_executable *e, nereid_graph *g, const nereid
   return code ? code : model_plan(e->model, &options->compile);
 }
 
+/* Where constants make kernels faster, and a plan's tiles are not measured. */
+static bool fixes_sizes(const nereid_executable *e, const ModeOptions *options) {
+  return device_kind(e->device) == NEREID_C && !options->compile.tune;
+}
+
 static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o) {
   ModeOptions options;
   bool gpu = e->device->ops == &device_cuda;
@@ -287,12 +292,13 @@ static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_g
   bool whole = !code && !api_is_sized(e);
   e->tunes = options.compile.tune && whole;
   options.execute.count = (CompileCount){.fn = o->on_compile, .context = o->on_compile_context};
-  options.execute.defer = o->defer_compile != 0 || !whole;
+  bool fixes = open && whole && e->model->onnx && fixes_sizes(e, &options);
+  options.execute.defer = o->defer_compile != 0 || !whole || fixes;
   if (!code && !options.execute.defer) code = api_tune(e);
   if (!code) options.execute.stages = e->model->stages;
   if (!code)
     code = executable_new(&e->e, e->model->plan, e->model->weights, e->device, &options.execute);
-  if (!code && open && e->model->onnx) code = sized_new(e, o);
+  if (!code && open && e->model->onnx) code = sized_new(e, o, fixes);
   if (code) return code;
   e->main = executable_main(e->e);
   return api_describe(e);
@@ -399,6 +405,15 @@ bool api_needs_sized(const nereid_executable *e, const Execution *x, int code) {
   return e->sized && (code ? execution_refused(x) : api_is_sized(e));
 }
 
+bool api_fixes_sizes(const nereid_executable *e, Execution *x, const nereid_tensor *inputs,
+                     int ninputs) {
+  if (!e->sized) return false;
+  FirstSizes found = sized_compare(e->sized, inputs, ninputs);
+  if (found != SIZES_NEW) return found == SIZES_SAME;
+  bool right = !execution_check(x, inputs, ninputs, false);
+  return right && sized_make_first(e->sized, inputs, ninputs);
+}
+
 typedef int Call(nereid_executable *e, void *context);
 
 typedef struct {
@@ -416,8 +431,10 @@ static int call_sized(SizedPlan *p, void *context, bool *refused) {
 
 static int call_with(nereid_executable *e, const nereid_tensor *inputs, int ninputs, Call *call,
                      void *context) {
-  int code = api_is_sized(e) ? execution_check(e->main, inputs, ninputs, true) : call(e, context);
   SizedCall c = {call, context};
+  if (api_fixes_sizes(e, e->main, inputs, ninputs))
+    return sized_use(e->sized, inputs, ninputs, call_sized, &c);
+  int code = api_is_sized(e) ? execution_check(e->main, inputs, ninputs, true) : call(e, context);
   return api_needs_sized(e, e->main, code) ? sized_use(e->sized, inputs, ninputs, call_sized, &c)
                                            : code;
 }
@@ -562,7 +579,9 @@ nereid_executable_info api_info(const Execution *x) {
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {
   REQUIRE_OUT(out);
   REQUIRE(e);
-  *out = api_info(e->main);
+  const nereid_executable *sized =
+      e->sized && !execution_is_ready(e->main) ? sized_latest(e->sized) : NULL;
+  *out = api_info(sized ? sized->main : e->main);
   out->stored = e->stored != NULL;
   return 0;
 }

@@ -90,16 +90,29 @@ nereid_executable_info api_info(const Execution *x);
  * plan for open sizes has only looked at them. */
 bool api_needs_sized(const nereid_executable *e, const Execution *x, int code);
 
-/* Makes e->sized, for a model that is still as it was read but for its options. */
-int sized_new(nereid_executable *e, const nereid_graph_options *o);
+/* Does the plan of the first run's sizes take these inputs?  It is made if they are the first. */
+bool api_fixes_sizes(const nereid_executable *e, Execution *x, const nereid_tensor *inputs,
+                     int ninputs);
+
+/* Makes e->sized, for a model that is still as it was read but for its options.  `fixes`: the sizes
+ * of the first run have a plan as long as no run has others. */
+int sized_new(nereid_executable *e, const nereid_graph_options *o, bool fixes);
 void sized_free(SizedPlans *s);
 /* nereid_executable_set_static for all present and later plans. */
 void sized_set_static(SizedPlans *s, int i);
 nereid_executable *sized_executable(const SizedPlan *p);
+/* That of the plan that was used last; NULL: there is none. */
+nereid_executable *sized_latest(SizedPlans *s);
 /* Uses a plan as a run would.  *refused: it is not for these inputs (execution_refused). */
 typedef int SizedUse(SizedPlan *p, void *context, bool *refused);
 /* Calls `use` with the plan for these inputs, which is made if there is none. */
 int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, void *context);
+/* The sizes of these inputs and those of the first run: those have no plan of their own (any more);
+ * there was no run; they are the same. */
+typedef enum { SIZES_OPEN, SIZES_NEW, SIZES_SAME } FirstSizes;
+FirstSizes sized_compare(SizedPlans *s, const nereid_tensor *inputs, int n);
+/* Makes the plan of the first run's sizes; false: there can be none, or runs differ in sizes. */
+bool sized_make_first(SizedPlans *s, const nereid_tensor *inputs, int n);
 /* A plan that is held is not freed. */
 void sized_hold(SizedPlans *s, SizedPlan *p, bool held);
 

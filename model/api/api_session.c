@@ -113,8 +113,11 @@ static int use_part(SizedPlan *p, void *context, bool *refused) {
 static int session_call(nereid_session *s, SessionCall *call, const ExecutionCall *c) {
   const nereid_executable *e = s->of;
   s->uses_part = false;
-  int code = api_is_sized(e) ? execution_check(s->x, c->inputs, c->ninputs, true) : call(s, c);
-  if (!api_needs_sized(e, s->x, code)) return code;
+  bool fixed = api_fixes_sizes(e, s->x, c->inputs, c->ninputs);
+  int code = fixed ? 0
+             : api_is_sized(e) ? execution_check(s->x, c->inputs, c->ninputs, true)
+                               : call(s, c);
+  if (!fixed && !api_needs_sized(e, s->x, code)) return code;
   SessionUse u = {s, call, c};
   s->uses_part = true;
   return sized_use(e->sized, c->inputs, c->ninputs, use_part, &u);

@@ -4,7 +4,10 @@
  * number of axes, the turns of a loop, or which of two sizes is 1.  What the plan for open sizes
  * takes sizes to be is checked before each run; where that does not hold, or where there is no such
  * plan, the model is read again for the sizes of the run, then for the values of its inputs too.
- * The executable that this gives is kept for the next run of the same ones. */
+ * The executable that this gives is kept for the next run of the same ones.
+ *
+ * On CPUs, where constants in the place of sizes make kernels faster, the sizes of the first run
+ * have a plan of their own as long as no run has others. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +37,9 @@ struct SizedPlans {
   SizedPlan **plans;
   int n;
   uint64_t clock;
+  bool fixes;     /* runs have had the sizes of the first one */
+  int64_t *first; /* these; NULL: there was no run */
+  size_t nfirst;
 };
 
 /* ---- making ---- */
@@ -52,10 +58,11 @@ static int make_body(void *arg) {
   return 0;
 }
 
-int sized_new(nereid_executable *e, const nereid_graph_options *o) {
+int sized_new(nereid_executable *e, const nereid_graph_options *o, bool fixes) {
   SizedPlans *s = e->sized = calloc(1, sizeof *s);
   if (!s) return error_out_of_memory();
   s->of = e;
+  s->fixes = fixes;
   pthread_mutex_init(&s->lock, NULL);
   Making m = {s, o};
   return error_guard(e->model->arena, make_body, &m);
@@ -73,6 +80,7 @@ void sized_free(SizedPlans *s) {
   for (int i = 0; i < s->n; i++) plan_free(s->plans[i]);
   pthread_mutex_destroy(&s->lock);
   free(s->plans);
+  free(s->first);
   free(s);
 }
 
@@ -84,6 +92,15 @@ void sized_set_static(SizedPlans *s, int i) {
 }
 
 nereid_executable *sized_executable(const SizedPlan *p) { return p->e; }
+
+nereid_executable *sized_latest(SizedPlans *s) {
+  const SizedPlan *latest = NULL;
+  pthread_mutex_lock(&s->lock);
+  for (int i = 0; i < s->n; i++)
+    if (!latest || s->plans[i]->used > latest->used) latest = s->plans[i];
+  pthread_mutex_unlock(&s->lock);
+  return latest ? latest->e : NULL;
+}
 
 /* ---- the sizes of a run ---- */
 
@@ -208,6 +225,54 @@ int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, 
   int code = use_locked(s, inputs, n, use, context);
   pthread_mutex_unlock(&s->lock);
   return code;
+}
+
+/* ---- the sizes of the first run ---- */
+
+/* Frees the plan of these sizes, and leaves other runs to the plan for open sizes. */
+static void open_sizes(SizedPlans *s) {
+  s->fixes = false;
+  for (int i = 0; i < s->n; i++) {
+    SizedPlan *p = s->plans[i];
+    if (p->valued || p->users || !has_sizes(p, s->first, s->nfirst)) continue;
+    plan_free(p);
+    s->plans[i--] = s->plans[--s->n];
+  }
+}
+
+static FirstSizes compare_sizes(SizedPlans *s, const nereid_tensor *inputs, int n) {
+  if (!s->fixes) return SIZES_OPEN;
+  if (!s->first) return SIZES_NEW;
+  size_t count;
+  int64_t *sizes = sizes_of_inputs(inputs, n, &count);
+  bool same = sizes && count == s->nfirst && !memcmp(sizes, s->first, count * sizeof *sizes);
+  free(sizes);
+  if (!same) open_sizes(s);
+  return same ? SIZES_SAME : SIZES_OPEN;
+}
+
+FirstSizes sized_compare(SizedPlans *s, const nereid_tensor *inputs, int n) {
+  pthread_mutex_lock(&s->lock);
+  FirstSizes found = compare_sizes(s, inputs, n);
+  pthread_mutex_unlock(&s->lock);
+  return found;
+}
+
+static bool make_first(SizedPlans *s, const nereid_tensor *inputs, int n) {
+  SizedPlan *p;
+  if (!s->fixes || s->first) return s->fixes;
+  s->fixes = !new_plan(&p, s, inputs, n, false);
+  if (s->fixes && keep_plan(s, p)) plan_free(p), s->fixes = false;
+  if (s->fixes) s->first = sizes_of_inputs(inputs, n, &s->nfirst);
+  s->fixes &= s->first != NULL;
+  return s->fixes;
+}
+
+bool sized_make_first(SizedPlans *s, const nereid_tensor *inputs, int n) {
+  pthread_mutex_lock(&s->lock);
+  bool made = make_first(s, inputs, n);
+  pthread_mutex_unlock(&s->lock);
+  return made;
 }
 
 void sized_hold(SizedPlans *s, SizedPlan *p, bool held) {

@@ -734,6 +734,8 @@ int execution_prepare(Execution *e, const nereid_tensor *inputs, int n) {
 
 /* ---- what there is ---- */
 
+bool execution_is_ready(const Execution *e) { return e->ready; }
+
 bool execution_refused(const Execution *e) { return e->sizes->refused; }
 
 bool execution_writes(const Execution *e, uint32_t i) {

@@ -87,6 +87,8 @@ int execution_check(Execution *e, const nereid_tensor *inputs, int n, bool data)
 /* Did the last check, preparation or run fail as the plan does not hold for these sizes, or for
  * these values of inputs?  Nothing ran then. */
 bool execution_refused(const Execution *e);
+/* Was it prepared for the last inputs that it was asked about? */
+bool execution_is_ready(const Execution *e);
 /* Makes all ready for inputs of these shapes (their data is not looked at, but for values on the
  * host for which alone the plan is). */
 int execution_prepare(Execution *e, const nereid_tensor *inputs, int n);

@@ -266,6 +266,42 @@ def check_onnx():
         check(np.allclose(got, want, atol=1e-5), f"{name} of ONNX's tests")
 
 
+def check_first_sizes():
+    """On CPUs the sizes of the first run have a plan of their own, until a run has others."""
+    b = np.arange(12, dtype="float32").reshape(4, 3)
+    data = onnx_text.model([onnx_text.node("MatMul", "x b", "t"), onnx_text.node("Exp", "t", "y")],
+                           {"x": onnx_text.f32("n", 4)}, "y",
+                           [onnx_text.tensor("b", "f4", [4, 3], b.tobytes())])
+    model = nereid.load(data, device="cpu")
+
+    def right(n):
+        x = rows(n) * np.float32(0.01)
+        return np.allclose(model(x), np.exp(x @ b), 1e-5), f"a run of {n} rows"
+
+    def is_open(n):
+        return "n = " in model.explain(rows(n))
+
+    raises("another dtype before the first run", nereid.NereidError,
+           lambda: model(rows(3).astype("f8")), "f64")
+    check(*right(5))
+    check(not is_open(5), "the first sizes have a plan")
+    raises("another dtype", nereid.NereidError, lambda: model(rows(5).astype("f8")), "f64")
+    check(*right(5))
+    for n in (7, 5, 1, 0, 5):
+        check(*right(n))
+    check(is_open(5) and is_open(7), "another size ends that")
+    model, found = nereid.load(data, device="cpu"), []
+    threads = [threading.Thread(target=lambda n=n: found.extend(right(n) for _ in range(20)))
+               for n in (4, 4, 6, 9)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    check(len(found) == 80 and all(f[0] for f in found), "threads with other sizes at once")
+    with_interp = nereid.load(data, device="interp")
+    check("n = 3" in with_interp.explain(rows(3)), "interpreters have the open plan at once")
+
+
 def check_names():
     """Inputs have the names of ONNX's file, which need not be Python's."""
     names = ["input", "bytes", "type", "id", "mask", "images:0", "a/b", "a.b", "a_b", "2", "é"]
@@ -420,7 +456,7 @@ def check_lazy():
 
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
-             check_mistakes, check_files, check_build, check_kernel, check_onnx, check_names,
-             check_items, check_choices, check_torch, check_lazy):
+             check_mistakes, check_files, check_build, check_kernel, check_onnx, check_first_sizes,
+             check_names, check_items, check_choices, check_torch, check_lazy):
     test()
 sys.exit(report())
