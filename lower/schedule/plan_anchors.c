@@ -148,6 +148,32 @@ static void settle_scan(TileOp *op, void *ctx) {
   }
 }
 
+/* ---- reductions ---- */
+
+/* A reduction has nothing to exchange between warps that are along another axis. */
+typedef struct {
+  Plan *p;
+  int8_t *axis; /* by group root: the one that reductions take away, plus 1; 0: none; -1: several */
+} Reduced;
+
+static void note_reduced(TileOp *op, void *ctx) {
+  const Reduced *r = ctx;
+  if (op->code != TILE_REDUCE || !plan_held(r->p, op->args[0])) return;
+  int8_t *axis = &r->axis[plan_find(r->p, op->args[0]->id)];
+  int8_t now = (int8_t)(tile_int(op, TA_axis, 0) + 1);
+  *axis = !*axis || *axis == now ? now : -1;
+}
+
+static void settle_reductions(Plan *p) {
+  Reduced r = {p, ARENA_ARRAY(p->scratch, int8_t, p->f->nvalues)};
+  tile_walk(p->f->body, note_reduced, &r);
+  for (uint32_t i = 0; i < p->f->nvalues; i++) {
+    Choice *c = &p->choice[i];
+    if (r.axis[i] > 0 && c->rank == RANK_LOAD && !c->scattered && !c->crossed)
+      c->layout = schedule_warps_from(&c->layout, r.axis[i] - 1);
+  }
+}
+
 /* ---- accesses along two axes ---- */
 
 /* What the accesses to a group's tiles take at once along each axis, at most. */
@@ -242,4 +268,5 @@ void plan_anchors(Plan *p) {
   tile_walk(p->f->body, anchor_op, p);
   plan_crossings(p);
   tile_walk(p->f->body, settle_scan, p);
+  settle_reductions(p);
 }

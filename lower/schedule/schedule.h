@@ -79,6 +79,9 @@ Layout schedule_runs_along(const Layout *l, int axis);
 Layout schedule_repeated(const Type *tile, int first, int axis, int n, int warps, int lanes);
 /* The layout in which registers spell the least significant digits of the axis. */
 Layout schedule_registers_last(const Layout *l, int axis);
+/* The layout in which warps along `axis` change places with registers along another one, as far as
+ * these go: a thread has more elements along `axis`, and accesses are as long as before. */
+Layout schedule_warps_from(const Layout *l, int axis);
 
 /* The axes of a tile, the last one first. */
 void schedule_order(const Type *t, int *order);

@@ -11,6 +11,12 @@ int schedule_warps(const Unit *u) {
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
+/* The largest power of two that divides n and is at most `most`. */
+static int32_t pow2_part(int32_t n, int32_t most) {
+  int32_t part = n & -n;
+  return part < most ? part : (int32_t)pow2_at_most(most);
+}
+
 Layout schedule_blocked(const Type *tile, const int *order, int vector, int warps, int lanes) {
   Layout l = layout_new(tile);
   int nl[MAX_RANK], nw[MAX_RANK], left[MAX_RANK];
@@ -212,6 +218,44 @@ Layout schedule_registers_last(const Layout *l, int axis) {
     for (int k = 0; last && k <= i; k++)
       if (l->d[k].axis == axis && l->d[k].hw == HW_REG)
         layout_push(&r, axis, HW_REG, l->d[k].extent, l->d[k].stride);
+  }
+  return r;
+}
+
+/* The repeats of another axis than `axis`, above its lanes, that as many as possible of `warps`
+ * divide; -1: there are none. */
+static int repeats_beside(const Layout *l, int axis, int32_t warps) {
+  int best = -1;
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    if (d->axis < 0 || d->axis == axis || d->hw != HW_REG || layout_weight(l, i) == 1) continue;
+    int32_t part = pow2_part(d->extent, warps);
+    if (part > 1 && (best < 0 || part > pow2_part(l->d[best].extent, warps))) best = i;
+  }
+  return best;
+}
+
+Layout schedule_warps_from(const Layout *l, int axis) {
+  Layout r = {.rank = l->rank};
+  memcpy(r.shape, l->shape, sizeof r.shape);
+  int from = -1;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis == axis && l->d[i].hw == HW_WARP) from = i;
+  int to = from < 0 ? -1 : repeats_beside(l, axis, l->d[from].extent);
+  if (to < 0) return *l;
+  const Digit *warps = &l->d[from], *repeats = &l->d[to];
+  int32_t part = pow2_part(repeats->extent, warps->extent), left = repeats->extent / part;
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    if (i == to) {
+      layout_push(&r, d->axis, HW_REG, left, d->stride);
+      layout_push(&r, d->axis, HW_WARP, part, warps->stride);
+    } else if (i == from) {
+      layout_push(&r, axis, HW_WARP, d->extent / part, d->stride * part);
+      layout_push(&r, axis, HW_REG, part, repeats->stride * left);
+    } else {
+      layout_push(&r, d->axis, (HwDim)d->hw, d->extent, d->stride);
+    }
   }
   return r;
 }
