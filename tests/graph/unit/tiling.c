@@ -1,7 +1,7 @@
 /* The model that chooses tiles of products, and the blocks of attention. */
 
-#include "graph/analysis/attention.h"
 #include "planner/tiling/tiling.h"
+#include "graph/analysis/attention.h"
 #include "tests/support/tally.h"
 
 static DevicePeaks gpu;
@@ -107,8 +107,10 @@ static void test_measured(void) {
     int64_t m, n, k;
     Tile best;
   } measured[] = {
-      {512, 4096, 4096, {128, 128, 64, 8, 5}}, {1024, 1024, 11008, {64, 128, 64, 4, 5}},
-      {256, 3072, 11008, {64, 128, 64, 4, 5}}, {256, 4096, 5120, {64, 128, 64, 4, 5}},
+      {512, 4096, 4096, {128, 128, 64, 8, 5}},
+      {1024, 1024, 11008, {64, 128, 64, 4, 5}},
+      {256, 3072, 11008, {64, 128, 64, 4, 5}},
+      {256, 4096, 5120, {64, 128, 64, 4, 5}},
   };
   peaks_of_target(&gpu, "sm_90a");
   for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
@@ -211,14 +213,16 @@ int main(void) {
         "any size has a tile there");
   t = tiling_panels(197, 768, 3072, 3072, 16, false);
   check(t.bn == 16 && 3072 % t.bk == 0 && t.bm <= 64, "a tile of panels");
-  check(tiling_panels(1 << 20, 16, 1031, 1031, 16, false).bk == 1 && tiling_panels(0, 16, 8, 8, 16, false).bm > 0,
+  check(tiling_panels(1 << 20, 16, 1031, 1031, 16, false).bk == 1 &&
+            tiling_panels(0, 16, 8, 8, 16, false).bm > 0,
         "and of any sizes");
   t = tiling_panels(49, 512, 4608, 1536, 64, false);
   check(t.bm > 6 && t.bm % 5 == 0 && 1536 % t.bk == 0, "rows share a panel that is large");
   check(tiling_panels(49, 64, 4608, 1536, 64, false).bm <= 6, "but not where processors are idle");
   check(tiling_panel_band(6, 256) > tiling_panel_band(6, 4096) && tiling_panel_band(6, 0) > 0,
         "bands of short rows are higher");
-  check(tiling_panels(512, 4096, 1024, 1024, 64, true).bm == 32, "the unit for tiles takes 32 rows");
+  check(tiling_panels(512, 4096, 1024, 1024, 64, true).bm == 32,
+        "the unit for tiles takes 32 rows");
   check(33 % tiling_panels(33, 4096, 1024, 1024, 64, true).bm == 0, "and blocks without a rest");
   check(tiling_panels(7, 4096, 1024, 1024, 64, true).bm == 7, "or all rows");
   even.tiles = true;
