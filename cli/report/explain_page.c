@@ -175,7 +175,6 @@ static void put_line_facts(Page *p, const PaneLinks *links, int n, const LineRep
   text_puts(out, "</dl></td></tr>\n");
 }
 
-/* In the order of the source; of lines without facts a text has code. */
 static void put_facts(Page *p, const PaneLinks *links, int n) {
   const Explanation *x = p->e->explanation;
   size_t at = 0;

@@ -14,6 +14,7 @@
 #define NEREID_PLANNER_DECOMPOSE_DECOMPOSE_H
 
 #include "graph/builders/node_builder.h"
+#include "graph/ops/window.h"
 
 typedef Node *DecomposeRule(Build *b);
 
@@ -34,6 +35,23 @@ Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
 Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups);
 /* x[n, channels, sizes] as [n, sizes, channels]. */
 Node *decompose_channels_last(Build *b, Node *x);
+/* A window whose last axis is joined to the channels: the elements of one of its rows are channels,
+ * and it has one position along that axis. */
+typedef struct {
+  uint32_t n; /* spatial axes */
+  Dim size[WINDOW_AXES], stride[WINDOW_AXES], before[WINDOW_AXES], after[WINDOW_AXES];
+  Dim dilation[WINDOW_AXES];
+  int64_t channels; /* of the copy */
+} WindowRows;
+/* Are rows of windows of x[N, channels, sizes] boxes for a GPU's tensor copies, where channels by
+ * themselves are few?  It finds the copy's channels. */
+bool decompose_has_rows(const Graph *g, const Node *x, WindowRows *r);
+/* x[N, channels, sizes] as [N, sizes, rows, elements of a row], without padding. */
+Node *decompose_rows(Build *b, const WindowRows *r, Node *x);
+/* A weight [window, channels, O] as [window, elements of a row, O]. */
+Node *decompose_weight_rows(Build *b, const WindowRows *r, Node *w);
+/* A gradient [O, window, elements of a row] as [O, window, the copy's channels]. */
+Node *decompose_of_rows(Build *b, const WindowRows *r, Node *y);
 /* Integers in the order of x's elements, of 32 bits unless x has more; NaN is above all. */
 Node *decompose_sortable_bits(Build *b, Node *x, bool descending);
 /* Products of the matrices along the last two axes; axes before them broadcast. */

@@ -288,6 +288,40 @@ static Node *of_windows(Build *b, const Conv *c) {
   return build(b, OP_nereid_conv_default, joined > 1 ? n : n - 1, args);
 }
 
+/* ---- few channels ---- */
+
+static bool has_rows(Build *b, const Conv *c, WindowRows *r) {
+  r->n = c->n;
+  memcpy(r->size, c->weight->type.shape + 2, c->n * sizeof *r->size);
+  memcpy(r->stride, c->stride, sizeof r->stride);
+  memcpy(r->before, c->before, sizeof r->before);
+  memcpy(r->after, c->after, sizeof r->after);
+  memcpy(r->dilation, c->dilation, sizeof r->dilation);
+  bool apart = dim_is(c->groups, 1) && all_are(c->n, c->spread, 1);
+  return apart && decompose_has_rows(b->in.g, c->x, r);
+}
+
+/* The copy has the padding in it, and what it has for whole strides is behind the last window. */
+static Node *of_rows(Build *b, const Conv *c, const WindowRows *r) {
+  Graph *g = b->in.g;
+  Dims *d = g->dims;
+  Conv rows = *c;
+  Dim zero = build_const(b, 0);
+  Node *x = decompose_rows(b, r, c->x);
+  Node *w = decompose_weight_rows(b, r, window_first(b, c->weight));
+  for (uint32_t i = 0; i < c->n; i++) {
+    Dim pads = dim_add(d, c->before[i], c->after[i]), size = x->type.shape[i + 1];
+    rows.before[i] = zero;
+    rows.after[i] = dim_sub(d, dim_add(d, c->x->type.shape[i + 2], pads), size);
+  }
+  rows.after[c->n - 1] = zero;
+  rows.stride[c->n - 1] = rows.dilation[c->n - 1] = build_const(b, 1);
+  return build(b, OP_nereid_conv_default,
+               ARGS(arg_node(x), arg_node(w), arg_dims(g, c->n, rows.stride), pairs(b, &rows),
+                    arg_dims(g, c->n, rows.dilation), arg_dims(g, c->n, rows.spread),
+                    arg_dim(c->groups)));
+}
+
 enum { FEW_CHANNELS = 16 };
 
 static bool has_patches(const Conv *c) {
@@ -339,6 +373,8 @@ static Node *own_windows(Build *b, const Conv *c, bool patches) {
   bool elements = is_unpadded(c) && all_are(c->n, w->shape + 2, 1);
   if (elements && fixed_stride(c)) return of_elements(b, c);
   if (patches && has_patches(c)) return of_patches(b, c, &b->in.n->type);
+  WindowRows rows;
+  if (has_rows(b, c, &rows)) return of_rows(b, c, &rows);
   return alone ? depthwise(b, c) : of_windows(b, c);
 }
 

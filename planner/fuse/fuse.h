@@ -165,6 +165,10 @@ bool product_persists(const Fusion *f, const Group *g);
  * once, padding included, of 16-bit elements.  Rows of spread elements are those of a phase, of
  * which there is one for each remainder of a position by the spread. */
 bool convolution_reads_images(const Fusion *f, const Group *g);
+/* The channels that a step of a PRIM_CONVOLUTION sums up: a power of two, of which they are whole
+ * blocks, or of which tensor copies fill them up; 0: channels are taken together with the positions
+ * of the window. */
+int64_t convolution_block(Graph *g, const Node *n);
 /* The positions of a phase along an axis of the result; the phases along all axes. */
 Dim image_extent(Graph *g, const Node *n, uint32_t axis);
 Dim image_phases(Graph *g, const Node *n);

@@ -1,4 +1,5 @@
 /* Which convolutions have tiles that are parts of images.  See planner/fuse/fuse.h. */
+#include "graph/ops/prims.h"
 #include "graph/ops/window.h"
 #include "lower/target/device_peaks.h"
 #include "planner/fuse/fuse.h"
@@ -12,15 +13,40 @@ static bool has_known_sizes(const ValueType *t) {
   return true;
 }
 
+/* Do tensor copies take parts of the images? */
+static bool meets_images(Graph *g, const Node *n, const Window *w) {
+  if (g->host || !g->gpu || !device_has_warpgroups(g->gpu)) return false;
+  return dtype_is_half(w->input->type.dtype) && has_known_sizes(&w->input->type) &&
+         has_known_sizes(&n->type) && window_meets_boxes(w);
+}
+
+/* The block that a group's channels fill in part; 0: tensor copies do not take them. */
+static int64_t partial_block(Graph *g, const Node *n) {
+  enum { LEAST = 8, MOST = 64, BLOCK_MIN = 16, COPY_BITS = 128 };
+  Window w = window_of(g, n);
+  Dim channels = w.weight->type.shape[w.n];
+  bool fits = dim_is_int(channels) && channels->value >= LEAST && channels->value < MOST &&
+              channels == w.input->type.shape[w.n + 1] && meets_images(g, n, &w);
+  for (uint32_t i = 0; i <= w.n && fits; i++) {
+    int64_t stride = view_stride(g, w.input, i);
+    fits = stride > 0 && stride * dtype_bits(w.input->type.dtype) % COPY_BITS == 0;
+  }
+  int64_t block = BLOCK_MIN;
+  while (fits && block < channels->value) block *= 2;
+  return fits ? block : 0;
+}
+
+int64_t convolution_block(Graph *g, const Node *n) {
+  int64_t block = window_block(n);
+  return block ? block : partial_block(g, n);
+}
+
 bool convolution_reads_images(const Fusion *f, const Group *g) {
-  Graph *graph = f->graph;
   const Node *n = g->nodes.data[0];
-  if (graph->host || !graph->gpu || !device_has_warpgroups(graph->gpu)) return false;
-  if (prim_kind(n->op) != PRIM_CONVOLUTION || !window_block(n)) return false;
-  Window w = window_of(graph, n);
-  int64_t rows = dim_likely(graph->dims, g->extent[1]);
-  return dtype_is_half(w.input->type.dtype) && has_known_sizes(&w.input->type) &&
-         has_known_sizes(&n->type) && window_meets_boxes(&w) && (!rows || rows >= WARPGROUP_ROWS);
+  if (prim_kind(n->op) != PRIM_CONVOLUTION || !convolution_block(f->graph, n)) return false;
+  Window w = window_of(f->graph, n);
+  int64_t rows = dim_likely(f->graph->dims, g->extent[1]);
+  return meets_images(f->graph, n, &w) && (!rows || rows >= WARPGROUP_ROWS);
 }
 
 Dim image_extent(Graph *g, const Node *n, uint32_t axis) {

@@ -23,7 +23,8 @@ typedef struct {
   Node *node;
   Window w;
   Dim channels;    /* of a group */
-  bool blocks;     /* a step takes a block of channels */
+  bool blocks;     /* a step takes a block of channels, ... */
+  bool partial;    /* ... which they fill in part */
   bool images;     /* rows are parts of images */
   Dim place[WINDOW_AXES + 1]; /* images: the row's image and position, in a phase */
   Dim first[WINDOW_AXES];     /* images: the phase; 0 where elements are not spread */
@@ -108,6 +109,11 @@ static void window_position(Conv *c, uint32_t side, Dim *at) {
   index_of_linear(d, c->index[side], shape, c->w.n + 1, at);
 }
 
+/* The limit of a step's indices. */
+static const char *sum_limit(const Conv *c) {
+  return kernel_index(c->k, c->blocks ? c->channels : c->k->group->extent[3], NULL);
+}
+
 static const char *left_condition(Conv *c, const ConcatSource *p) {
   Kernel *k = c->k;
   Text t = text_new(k->arena);
@@ -117,7 +123,7 @@ static const char *left_condition(Conv *c, const ConcatSource *p) {
     const char *x = split_sum_text(c, p->limits[i].x, "edge", "at");
     product_limit(k, &t, x, p->limits[i].lo, p->limits[i].hi);
   }
-  if (!c->blocks) text_printf(&t, " & (ka < %s)", kernel_index(k, k->group->extent[3], NULL));
+  if (!c->blocks || c->partial) text_printf(&t, " & (ka < %s)", sum_limit(c));
   return t.data;
 }
 
@@ -204,8 +210,8 @@ static const char *right(Conv *c, const char **condition) {
       p.index[i] = dim_add(d, c->first[i], dim_mul(d, p.index[i], c->w.spread[i]));
   p.index[c->w.n + 1] = k->group->element[c->node->type.rank - 1];
   product_source(k, &p);
-  const char *limit = kernel_index(k, k->group->extent[3], NULL);
-  *condition = c->blocks ? "" : arena_printf(k->arena, " & (kb < %s)", limit);
+  bool limited = !c->blocks || c->partial;
+  *condition = limited ? arena_printf(k->arena, " & (kb < %s)", sum_limit(c)) : "";
   return conv_pointers(c, &p, "kb", "n");
 }
 
@@ -218,7 +224,12 @@ static const char *begin_step(Conv *c) {
   Dim count = dim_int(d, 1);
   for (uint32_t i = 0; i < c->w.n; i++) count = dim_mul(d, count, c->met[i]);
   const char *channels = kernel_operand(k, c->channels), *steps;
-  if (c->blocks) {
+  if (c->partial) {
+    c->at[0] = c->at[1] = dim_shared_index(d, "position", count);
+    kernel_bind(k, c->at[0], "position", AXIS_K);
+    text_printf(&c->step, "%8sposition = step\n        start = 0\n", "");
+    steps = kernel_operand(k, count);
+  } else if (c->blocks) {
     c->at[0] = c->at[1] = dim_shared_index(d, "position", count);
     kernel_bind(k, c->at[0], "position", AXIS_K);
     text_printf(&c->step, "%8sposition = step // (%s // BK)\n", "", channels);
@@ -404,7 +415,9 @@ void kernel_conv(Text *out, Kernel *k) {
   Loop l;
   c.w = window_of(k->graph, c.node);
   c.channels = c.w.weight->type.shape[c.w.n];
-  c.blocks = window_block(c.node) != 0;
+  int64_t block = convolution_block(k->graph, c.node);
+  c.blocks = block != 0;
+  c.partial = c.blocks && !window_block(c.node);
   c.images = convolution_reads_images(k->f, g);
   memcpy(c.met, c.w.size, sizeof c.met);
   memcpy(c.count, c.w.size, sizeof c.count);

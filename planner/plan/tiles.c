@@ -449,7 +449,7 @@ static int64_t product_word(Graph *g, const Node *n) {
 /* The elements that one step sums up; of convolutions whole blocks of channels. */
 static int64_t depth(const Tiles *t, const Group *g, int64_t most_wanted) {
   const Node *n = g->nodes.data[0];
-  int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? window_block(n) : 0;
+  int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? convolution_block(t->graph, n) : 0;
   if (block) return block < most_wanted ? block : most_wanted;
   int64_t each = product_word(t->graph, n);
   return fitting(g->extent[3], each * most_wanted) / each;
@@ -618,7 +618,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   const Node *first = g->nodes.data[0];
   p->images = t->gpu && convolution_reads_images(t->fusion, g);
   if (p->images) share_phases(t, first, p);
-  p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !window_block(first);
+  p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !convolution_block(t->graph, first);
   p->sums = groups_of(g) == GROUPS_OF_SUM;
   int64_t word = product_word(t->graph, first);
   p->k /= word;

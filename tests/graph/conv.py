@@ -630,6 +630,10 @@ IMAGES = [
     ((2, 32, 16, 8), 32, (7, 3), (3, 1), 1, 1, 4), ((3, 16, 42), 32, (4, ), 1, 3, 1, 2),
     ((2, 48, 8, 10), 96, (3, 3), 2, 2, 12, 2), ((2, 64, 8, 8), 64, (3, 3), 0, 1, 2, 2),
     ((5, 16, 4, 4, 6), 16, (3, 2, 3), (1, 0, 1), 1, 1, 2),
+    # few channels, whose rows of windows are boxes
+    ((2, 3, 15, 13), 32, (7, 7), 3, 1, 1, 2), ((1, 1, 9, 10), 16, (9, 8), 4, 1, 1, 1),
+    ((2, 4, 9, 11), 24, (4, 5), (1, 0), 1, 1, 3), ((3, 7, 12, 8), 40, (4, 3), (0, 2), 1, 1, 1),
+    ((2, 7, 41), 32, (9, ), 2, 1, 1, 8), ((2, 14, 9, 8), 16, (3, 3), 1, 1, 1, 2),
     # windows that do not overlap, of few channels
     ((2, 3, 8, 12), 24, (4, 4), 0, 1, 1, 4), ((2, 5, 9, 6), 16, (2, 2), 0, 1, 1, 2),
 ]
@@ -651,7 +655,8 @@ def images(folder):
         last = turn % 2 == 1
         x = RNG.integers(-3, 4, (shape[0], *shape[2:], shape[1])).astype(np.float16)
         w = RNG.integers(-2, 3, (outs, shape[1] // groups, *size)).astype(np.float16)
-        if groups > 2:  # whose numbers that are not finite are none of the others' matter
+        few = math.prod(size) * shape[1] >= 64 and shape[1] < 16 and stride != size[0]
+        if groups > 2 or few:  # numbers that are not finite are no matter of others than their own
             x.flat[[0, x.size // 2, -1]] = np.inf, np.nan, -np.inf
         path = pathlib.Path(folder, "image.py")
         given = np.ascontiguousarray(np.moveaxis(w, 1, -1)) if last else w
@@ -674,9 +679,9 @@ def images(folder):
             continue
         text = pathlib.Path(plan).read_text()
         joined, patches = groups > 2, stride == size[0] and shape[1] < 16
-        divides = not any(s % stride for s in shape[2:])
+        divides = few or not any(s % stride for s in shape[2:])
         check(("BI: " in text) == (divides and not patches), f"parts of {shape}")
-        if n == 2 and not joined and not patches:
+        if n == 2 and not joined and not patches and not few:
             check(("_clone(" in text) != last, f"{shape}: the weight is copied")
         want = conv(np.moveaxis(x, -1, 1).astype("f4"), w.astype("f4"), None, stride,
                     pads if isinstance(pads, int) else [*pads], dilation, groups)
@@ -700,6 +705,10 @@ GRADIENTS = [
     ((3, 16, 42), 32, (5, ), 2, 1, 2, True, True, 1),
     ((2, 16, 4, 6, 8), 16, (3, 2, 3), (1, 0, 1), 1, 2, True, True, 1),
     ((40, 16, 16, 16), 16, (3, 3), 1, 1, 1, False, True, 2),
+    ((2, 3, 15, 13), 32, (7, 7), 3, 1, 2, True, True, 1),
+    ((2, 1, 9, 10), 16, (9, 8), 4, 1, 1, False, True, 1),
+    ((3, 4, 41), 24, (8, ), 2, 1, 4, False, False, 1),
+    ((9, 3, 64, 48), 16, (5, 5), (0, 1), 1, 1, False, True, 2),
 ]
 GRADIENT_GRAPH = """class G(torch.nn.Module):
     def forward(self, g: "f16[{grad}]", x: "f16[{sizes}]", w: "f16[{weight}]"):

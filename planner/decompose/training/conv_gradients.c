@@ -181,16 +181,18 @@ static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node 
   return build_unsqueeze(b, build_permute(b, y, axes), 1);
 }
 
+/* Are x's channels rows of boxes? */
+static bool has_channels(const Node *x) {
+  enum { ROW = 8, LEAST = 16 };
+  Dim channels = x->type.shape[1];
+  return dim_is_int(channels) && channels->value >= LEAST && channels->value % ROW == 0;
+}
+
 /* Are the operands' parts of images boxes for a GPU's tensor copies? */
 static bool has_boxes(Build *b, const ConvGradient *c, Node *slid, Node *other) {
-  enum { ROW = 8, CHANNELS_LEAST = 16 };
   const Graph *g = b->in.g;
-  Dim channels[] = {slid->type.shape[1], other->type.shape[1]};
   bool fits = !g->host && g->gpu && device_has_warpgroups(g->gpu) && dim_is(c->groups, 1) &&
-              dtype_is_half(slid->type.dtype);
-  for (int i = 0; i < 2; i++)
-    fits &= dim_is_int(channels[i]) && channels[i]->value >= CHANNELS_LEAST &&
-            channels[i]->value % ROW == 0;
+              dtype_is_half(slid->type.dtype) && has_channels(slid) && has_channels(other);
   for (uint32_t i = 0; i < c->n && fits; i++) {
     Dim size = slid->type.shape[i + 2], windows = other->type.shape[i + 2];
     Dim numbers[] = {size, windows, c->weight->type.shape[i + 2], c->stride[i], c->padding[i],
@@ -203,23 +205,57 @@ static bool has_boxes(Build *b, const ConvGradient *c, Node *slid, Node *other) 
                    dim_is(infer_product(&b->in, c->stride, c->n), 1));
 }
 
-/* [o, window, c], of boxes. */
-static Node *boxes_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+/* [o, window, c], of boxes of the gradient and of x[N, sizes, c]. */
+static Node *sum_of_boxes(Build *b, const WindowRows *r, Node *x, Node *other) {
   enum { OPEN_IMAGES = 32 };
   Graph *g = b->in.g;
-  const Dim *w = c->weight->type.shape;
-  Dim windows = infer_product(&b->in, other->type.shape + 2, c->n);
+  Dim windows = infer_product(&b->in, other->type.shape + 2, r->n);
   int64_t images = dim_likely(g->dims, other->type.shape[0]), taps = 1;
-  for (uint32_t i = 0; i < c->n; i++) taps *= w[i + 2]->value;
+  for (uint32_t i = 0; i < r->n; i++) taps *= r->size[i]->value;
   if (images < 1) images = OPEN_IMAGES;
-  int parts = tiling_weight_parts(g->gpu, slid->type.dtype, w[0]->value, w[1]->value,
-                                  images * windows->value, taps);
+  int parts = tiling_weight_parts(g->gpu, x->type.dtype, other->type.shape[1]->value,
+                                  x->type.shape[r->n + 1]->value, images * windows->value, taps);
   Node *y = build(b, OP_nereid_conv_weight_default,
-                  ARGS(arg_node(decompose_channels_last(b, other)),
-                       arg_node(decompose_channels_last(b, slid)), arg_dims(g, c->n, w + 2),
-                       arg_dims(g, c->n, c->stride), arg_dims(g, c->n, c->padding),
-                       arg_dims(g, c->n, c->dilation), build_int(b, parts)));
-  y = parts > 1 ? build_sum(b, y, 1, false) : build_squeeze(b, y, 0);
+                  ARGS(arg_node(decompose_channels_last(b, other)), arg_node(x),
+                       arg_dims(g, r->n, r->size), arg_dims(g, r->n, r->stride),
+                       arg_dims(g, r->n, r->before), arg_dims(g, r->n, r->dilation),
+                       build_int(b, parts)));
+  return parts > 1 ? build_sum(b, y, 1, false) : build_squeeze(b, y, 1);
+}
+
+static WindowRows window_of_gradient(const ConvGradient *c) {
+  WindowRows r = {.n = c->n};
+  memcpy(r.size, c->weight->type.shape + 2, c->n * sizeof *r.size);
+  memcpy(r.stride, c->stride, sizeof r.stride);
+  memcpy(r.before, c->padding, sizeof r.before);
+  memcpy(r.after, c->padding, sizeof r.after);
+  memcpy(r.dilation, c->dilation, sizeof r.dilation);
+  return r;
+}
+
+/* The same where channels of the input are few. */
+static bool has_rows(Build *b, const ConvGradient *c, Node *slid, Node *other, WindowRows *r) {
+  bool known = has_channels(other) && dim_is(c->groups, 1);
+  for (uint32_t i = 0; i < c->n; i++)
+    known &= dim_is_int(other->type.shape[i + 2]) && other->type.shape[i + 2]->value > 0;
+  return known && decompose_has_rows(b->in.g, slid, r);
+}
+
+static Node *boxes_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  WindowRows r = window_of_gradient(c);
+  Node *y = sum_of_boxes(b, &r, decompose_channels_last(b, slid), other);
+  return build_to(b, y, c->weight->type.dtype);
+}
+
+/* Of few channels: rows of windows are columns of the product. */
+static Node *rows_gradient(Build *b, const ConvGradient *c, const WindowRows *r, Node *slid,
+                           Node *other) {
+  WindowRows one = *r;
+  Node *x = decompose_rows(b, r, slid);
+  for (uint32_t i = 0; i < c->n; i++) one.before[i] = build_const(b, 0);
+  one.size[c->n - 1] = one.stride[c->n - 1] = one.dilation[c->n - 1] = build_const(b, 1);
+  Node *y = decompose_of_rows(b, r, sum_of_boxes(b, &one, x, other));
+  y = build_slice(b, y, c->n + 1, build_const(b, 0), c->weight->type.shape[1], 1);
   return build_to(b, y, c->weight->type.dtype);
 }
 
@@ -241,8 +277,11 @@ static Node *weight_gradient(Build *b, const ConvGradient *c) {
   Node *slid = c->transposed ? c->grad : c->x, *other = c->transposed ? c->x : c->grad;
   if (is_depthwise(c)) return channel_gradient(b, c, slid, other);
   Node *y;
+  WindowRows rows = window_of_gradient(c);
   if (has_boxes(b, c, slid, other)) {
     y = boxes_gradient(b, c, slid, other);
+  } else if (has_rows(b, c, slid, other, &rows)) {
+    y = rows_gradient(b, c, &rows, slid, other);
   } else {
     Node *elements = by_groups(b, c, window_elements(b, c, slid, 2, other->type.shape + 2));
     y = channel_products(b, c, by_groups(b, c, other), elements);
