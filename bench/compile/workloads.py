@@ -3,6 +3,8 @@
 A workload is made on a device: a module, the inputs of a call, and of training the loss.  Sizes
 are those of issue trackers' and papers' benchmarks; `small` has a few layers, for a CPU."""
 
+import functools
+
 import torch
 
 
@@ -16,12 +18,12 @@ def _tokens(batch, length, vocabulary, device):
     return torch.randint(0, vocabulary, (batch, length), device=device)
 
 
-def bert(device, train, small):
+def bert(device, train, small, shape=(16, 512)):
     config = _transformers("BertConfig")(**({"num_hidden_layers": 2, "hidden_size": 64,
                                              "num_attention_heads": 4, "intermediate_size": 128,
                                              "vocab_size": 512} if small else {}))
     model = _transformers("BertForMaskedLM" if train else "BertModel")(config)
-    ids = _tokens(*((2, 32) if small else (16, 512)), config.vocab_size, device)
+    ids = _tokens(*((2, 32) if small else shape), config.vocab_size, device)
     return model, {"input_ids": ids, **({"labels": ids} if train else {})}
 
 
@@ -33,14 +35,14 @@ def gpt2(device, train, small):
     return model, {"input_ids": ids, **({"labels": ids} if train else {})}
 
 
-def llama(device, train, small):
+def llama(device, train, small, tokens=2048):
     sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
              "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512}
     full = {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
             "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256}
     config = _transformers("LlamaConfig")(use_cache=False, tie_word_embeddings=True,
                                           **(sizes if small else full))
-    ids = _tokens(1, 32 if small else 2048, config.vocab_size, device)
+    ids = _tokens(1, min(tokens, 32) if small else tokens, config.vocab_size, device)
     model = _transformers("LlamaForCausalLM")(config)
     return model, {"input_ids": ids, **({"labels": ids} if train else {})}
 
@@ -151,6 +153,14 @@ def qwen3_small(device, train, small):
     return _transformers("Qwen3ForCausalLM")(config), {"input_ids": ids, "labels": ids}
 
 
+def mlp(device, train, small):
+    nn = torch.nn
+    width = 64 if small else 1024
+    model = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, 4 * width),
+                          nn.GELU(), nn.Linear(4 * width, width))
+    return model, {"input": torch.randn(32, width, device=device)}
+
+
 TRAIN = {"bert": bert, "gpt2": gpt2, "llama": llama,
          "vit": _timm("vit_base_patch16_224", 64), "resnet50": _timm("resnet50", 128),
          "opt": opt, "qwen3_small": qwen3_small, "unet": unet,
@@ -163,7 +173,11 @@ INFER = {"bert": bert, "gpt2": gpt2, "llama": llama, "qwen3": qwen3, "t5_encoder
          "resnet50": _timm("resnet50", 16), "convnext_tiny": _timm("convnext_tiny", 16),
          "mobilenetv3": _timm("mobilenetv3_large_100", 16),
          "swin_tiny": _timm("swin_tiny_patch4_window7_224", 16),
-         "efficientnet": _timm("efficientnet_b0", 16), "unet": unet}
+         "efficientnet": _timm("efficientnet_b0", 16), "unet": unet,
+         # Those of bench/graphs.py that differ.
+         "bert_8x128": functools.partial(bert, shape=(8, 128)),
+         "resnet50_32": _timm("resnet50", 32), "vit_32": _timm("vit_base_patch16_224", 32),
+         "llama_token": functools.partial(llama, tokens=1), "mlp": mlp}
 
 
 def loss_of(output):
