@@ -9,8 +9,9 @@
  *
  * No barrier holds the warps in step, so that the units work on products of one warpgroup while
  * another one computes.  The last products run on under the first ones of the next iteration where
- * registers hold the operands of both; then nothing in between touches theirs.  Who arrives in
- * iteration i has waited for the products of iteration i-1, whose slot the copies then fill. */
+ * registers hold the operands of both; then nothing in between touches theirs.  Elsewhere one runs
+ * on under the next one, whose wait is for both.  Who arrives in iteration i has waited for the
+ * products of iteration i-1, whose slot the copies then fill. */
 #include "lower/nest/nest_access.h"
 #include "lower/pipeline/pipe.h"
 #include "lower/schedule/schedule.h"
@@ -163,6 +164,18 @@ void release_find(Pipe *p) {
   p->release = r;
 }
 
+/* Does a dot run on under the next one, whose wait is for both?  Nothing up to that one touches
+ * the registers that the dot adds to or reads. */
+static bool runs_to_next(const NestStmt *dot, const NestStmt *open) {
+  const NestVar *sum = dot->dsts[0].var;
+  const NestVar *operand = dot->srcs[0].kind == REF_VAR ? dot->srcs[0].var : NULL;
+  for (const NestStmt *st = dot->next; st && st != open; st = st->next) {
+    if (nest_touches(st, sum) || (operand && nest_touches(st, operand))) return false;
+    if (st->code == NEST_DOT) return true;
+  }
+  return false;
+}
+
 /* ======== the loop ======== */
 
 void release_body(Pipe *p, const Ahead *a) {
@@ -173,6 +186,8 @@ void release_body(Pipe *p, const Ahead *a) {
   bulk_release(&p->ring[0], &at, a->slot_r);
   copies.freed = a->slot_r;
   copies.freed_phase = p->ring[0].phase;
+  for (NestStmt *st = r->waits->next; st && st != r->open; st = st->next)
+    if (st->code == NEST_DOT && runs_to_next(st, r->open)) nest_set_int(p->n, st, NA_open, 1);
   for (NestStmt *st = r->open; st; st = st->next)
     if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_open, 1);
   /* These are of the next iteration where there are two slots. */

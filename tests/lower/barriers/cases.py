@@ -19,6 +19,7 @@ SKIPPED |= {(name, v) for name in ("matmul across tf32", "matmul across bytes") 
             if v[0] != "sm_90a" and (name, *v[:2]) != ("matmul across tf32", "sm_80", 4)}
 # Thread blocks that share a row: elsewhere it is loaded again.
 SKIPPED |= {("softmax cluster", v) for v in VARIANTS if v[0] != "sm_90a" or v[2] != 3}
+SKIPPED |= {("grad_keys wide", v) for v in VARIANTS if v not in (("sm_90a", 4, 3), ("sm_90a", 4, 2))}
 # Without copies that run ahead, the second product's wait is for the first one, too.
 SKIPPED |= {(name, ("sm_90a", 4, 1)) for name in ("grad_keys", "grad_query")}
 # What none of these runs can miss, though the compiler cannot know; and what a proof does not need:
@@ -154,6 +155,10 @@ CASES = dict([
     ("grad_keys", (EXAMPLES / "attention_backward.py", 2,
                    "HEAD_DIM=32 BLOCK_M=64 BLOCK_N=32 CAUSAL=True".split(),
                    gradients("bf16", 120, 32, "dk", "dv"))),
+    # So wide that registers hold no operand beside the next iteration's products.
+    ("grad_keys wide", (EXAMPLES / "attention_backward.py", 3,
+                        "HEAD_DIM=128 BLOCK_M=64 BLOCK_N=64 CAUSAL=True".split(),
+                        gradients("bf16", 240, 128, "dk", "dv"))),
     ("grad_query", (EXAMPLES / "attention_backward.py", 2,
                     "HEAD_DIM=32 BLOCK_M=64 BLOCK_N=32 CAUSAL=False".split(),
                     gradients("bf16", 120, 32, "dq"))),
