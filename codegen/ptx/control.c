@@ -429,7 +429,20 @@ static void put_run(Ptx *p, const NestStmt *first, const NestStmt *last, bool bu
     if (ptx_is_bulk(s) == bulk) put_stmt(p, s);
 }
 
-/* Other threads than the one that copies skip the copies: ptxas makes a loop of each of them. */
+/* Does one lane of a warp wait in the run, and the warp not meet in the rest of the loop's body? */
+static bool leaves_lanes_apart(const NestStmt *first, const NestStmt *last) {
+  bool waits = false;
+  for (const NestStmt *s = first; s != last->next; s = s->next)
+    waits |= s->code == NEST_MBAR_WAIT;
+  for (const NestStmt *s = last->next; s; s = s->next)
+    if (s->code == NEST_WGMMA || s->code == NEST_BAR) return false;
+  return waits && is_in_loop(first);
+}
+
+/* Other threads than the one that copies skip the copies: ptxas makes a loop of each of them.
+ * After a wait, which is a loop of one lane, it takes the lanes for apart until they meet, and has
+ * what they compute by then, such as a ring's counters, in vector registers, from which it moves
+ * each product's descriptor. */
 static void bulk_run(Ptx *p, const NestStmt *first, const NestStmt *last) {
   int32_t end = ptx_label(p);
   put_run(p, first, last, false);
@@ -442,6 +455,8 @@ static void bulk_run(Ptx *p, const NestStmt *first, const NestStmt *last) {
   put_run(p, first, last, true);
   leave_region(p, bases);
   ptx_place_label(p, end);
+  if (leaves_lanes_apart(first, last))
+    ptx_emit2(p, "bar.warp.sync -1", ptx_int(0), ptx_int(0));
 }
 
 void ptx_block(Ptx *p, const NestBlock *b) {
