@@ -130,6 +130,27 @@ PARTS = {
 }
 
 
+NARROW = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a, b, c, table, m, n, k, sa, sb, number):
+    i, o, s = tl.arange(0, 16), tl.arange(0, 64), tl.arange(0, {k})
+    acc = tl.zeros((16, 64), tl.float32)
+    for start in range(0, k, {k}):
+        x = tl.load(a + i[:, None] + (start + s)[None, :] * sa, mask=(i < m)[:, None])
+        y = tl.load(b + (start + s)[:, None] * sb + o[None, :])
+        acc = tl.dot(x, y, acc)
+    tl.store(c + i[:, None] * 64 + o[None, :], acc)
+"""
+# Each a source, and A's map: 16 rows of A^T.
+ROWS_OF_32_BYTES = {
+    "128 rows of 32 bytes": (NARROW.format(k=128), ""),
+    "64 rows of 32 bytes": (NARROW.format(k=64), f"[16 of %m, 64 of {MOST} by 2*%sa]"),
+}
+
+
 TILES = """import triton
 import triton.language as tl
 
@@ -227,7 +248,7 @@ def maps_if_known(folder, a, b, known_rows):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for array, cases in (("a", CASES), ("a", PARTS), ("c", STORES)):
+    for array, cases in (("a", CASES), ("a", PARTS), ("a", ROWS_OF_32_BYTES), ("c", STORES)):
         for name, (source, expected) in cases.items():
             if len(sys.argv) > 1 and name not in sys.argv[1:]:
                 continue
