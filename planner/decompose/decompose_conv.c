@@ -237,6 +237,17 @@ static bool has_units(Graph *g, DType t) {
   return dtype_is_half(t) || graph_rounds(g, ROUNDS_AS_CONVOLUTION);
 }
 
+/* Groups to join so that a CPU's vectors have whole groups of results; 1: none.  So many times as
+ * much is multiplied, by vectors of which a group would fill a part. */
+static int64_t groups_of_vector(const Conv *c) {
+  enum { VECTOR = 16, CHANNELS = 9, MOST = 64 };
+  int64_t per = c->weight->type.shape[1]->value, groups = c->groups->value;
+  int64_t each = c->weight->type.shape[0]->value / groups;
+  for (int64_t n = 1; n <= groups && n * per <= MOST; n++)
+    if (groups % n == 0 && n * each % VECTOR == 0 && n * per >= CHANNELS) return n;
+  return 1;
+}
+
 /* How many groups to join to one: units multiply whole blocks of channels, of which groups of a few
  * have none.  1: none. */
 static int64_t groups_to_join(Build *b, const Conv *c) {
@@ -244,7 +255,8 @@ static int64_t groups_to_join(Build *b, const Conv *c) {
   enum { FEW = 32, WANTED = 64, BLOCK = 16 };
   Dim per = c->weight->type.shape[1];
   bool known = dim_is_int(c->groups) && dim_is_int(per) && dim_is_int(c->weight->type.shape[0]);
-  if (!known || per->value < 1 || per->value >= FEW) return 1;
+  if (!known || per->value < 1 || per->value >= FEW || c->groups->value < 2) return 1;
+  if (b->in.g->host && c->x->type.dtype == DT_F32) return groups_of_vector(c);
   if (!has_units(b->in.g, c->x->type.dtype)) return 1;
   int64_t joined = 1;
   for (int64_t n = 2; n * per->value <= WANTED; n++)

@@ -143,6 +143,35 @@ static Left window_left(Kernel *k, Dim row, Dim position, Dim left_k, Dim *outer
   return (Left){s.memory, offset};
 }
 
+/* Groups that are joined: where a sum is no number, it is made again, a group at a time, since 0
+ * times a number that is not finite is NaN, also where the number is of another group. */
+static const char *groups_again(Kernel *k, const char *outer, const char *run, const char *left,
+                                const char *right) {
+  const Node *n = k->group->nodes.data[0];
+  long long joined = window_joined(k->graph, n);
+  if (joined == 1) return "";
+  Window w = window_of(k->graph, n);
+  long long channels = w.weight->type.shape[w.n]->value, each = channels / joined;
+  long long features = k->group->extent[2]->value / joined;
+  const char *wide = kernel_wide(k);
+  const char *turns = arena_printf(k->arena, "%s * (%s // BK)", outer, run);
+  return arena_printf(k->arena,
+                      "    if tl.max((acc != acc).to(tl.int32)) > 0:\n"
+                      "        acc = tl.zeros([BM, BN], dtype=tl.float32)\n"
+                      "        for again in range(0, %lld * %s):\n"
+                      "            group, turn = again // (%s), again %% (%s)\n"
+                      "            position = turn // (%s // BK)\n"
+                      "            start = turn %% (%s // BK) * BK\n"
+                      "            ka = start + tl.arange(0, BK)[None, :]%s\n"
+                      "            kb = start + tl.arange(0, BK)[:, None]%s\n"
+                      "            left = tl.load(%s)\n"
+                      "            left = tl.where(ka %% %lld // %lld == group, left, 0.0)\n"
+                      "            own = tl.dot(left, tl.load(%s), input_precision=\"ieee\")\n"
+                      "            acc = tl.where(n // %lld == group, acc + own, acc)\n",
+                      joined, turns, turns, turns, run, run, wide, wide, left, channels, each,
+                      right, features);
+}
+
 /* The kernel of a product whose right operand is packed in panels (panels.h). */
 static void kernel_panels(Text *out, Kernel *k) {
   const Group *g = k->group;
@@ -169,16 +198,20 @@ static void kernel_panels(Text *out, Kernel *k) {
   Left left = windows ? window_left(k, row, position, left_k, &outer) : matrix_left(k, row, left_k);
   Dim step = windows ? dim_add(d, dim_mul(d, position, run), right_k) : right_k;
   Dim own = dim_add(d, dim_mul(d, g->index[0], count), panel);
+  const char *left_text = left_pointers(k, left), *length = kernel_index(k, run, NULL);
+  const char *right_text = right_pointers(k, panels, own, step, column);
+  const char *turns = kernel_index(k, outer, NULL);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
-                  {"k", kernel_index(k, run, NULL)},
-                  {"outer", kernel_index(k, outer, NULL)},
+                  {"k", length},
+                  {"outer", turns},
+                  {"again", windows ? groups_again(k, turns, length, left_text, right_text) : ""},
                   {"row", row_lines(k)},
                   {"sums", dtype_lang_name(loop_dtype(n, word))},
                   {"precision", word_precision(word)},
                   {"after", after_sums(word)},
-                  {"left", left_pointers(k, left)},
-                  {"right", right_pointers(k, panels, own, step, column)}};
+                  {"left", left_text},
+                  {"right", right_text}};
   product_epilogue(k);
   kernel_emit(out, k, windows ? "panels_of_windows.py" : "panels.py", slots,
               sizeof slots / sizeof *slots);

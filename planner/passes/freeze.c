@@ -155,7 +155,7 @@ static bool is_dense_image(Graph *g, Node *x) {
 static bool has_window_of_rows(const Freeze *f, const Node *n, const Window *w) {
   bool rows = f->g->host && n->type.dtype == DT_F32 &&
               w->input->type.dtype == DT_F32 && w->input->type.rank <= STRIDED_RANK_MAX &&
-              window_joined(f->g, n) == 1 && dim_is_int(graph_arg(f->g, n, "groups").dim);
+              dim_is_int(graph_arg(f->g, n, "groups").dim);
   Arg padding = graph_arg(f->g, n, "padding");
   for (uint32_t i = 0; i < w->n && rows; i++) {
     rows = dim_is(w->spread[i], 1) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]);

@@ -86,6 +86,13 @@ static int64_t rows_of(const ValueType *t) {
   return rows;
 }
 
+/* A panel has columns of one group; 0: a vector would have those of two. */
+static int width_of_group(int64_t columns) {
+  int lanes = machine_find("cpu")->lanes, width = panels_width();
+  while (width && columns % width) width -= lanes;
+  return width;
+}
+
 /* A dot reads shorter rows of its left operand from a copy. */
 enum { RUN_LEAST = 9 };
 
@@ -95,8 +102,8 @@ Node *panels_pack_window(Build *b, Node *convolution) {
   Dim columns = t->shape[t->rank - 1], run = panels_run(b->in.g, convolution);
   int64_t rows = rows_of(t), groups = graph_arg(b->in.g, convolution, "groups").dim->value;
   if (t->dtype != DT_F32 || !rows || !dim_is_int(columns) || columns->value < groups) return NULL;
-  int width = width_for(columns->value / groups);
-  if (groups > 1 && columns->value / groups % width) return NULL;
+  int width = groups > 1 ? width_of_group(columns->value / groups) : width_for(columns->value);
+  if (!width) return NULL;
   if (run->value < RUN_LEAST || !has_depth(run->value, width)) return NULL;
   Node *y = build_view(b, w.weight, 2, (Dim[]){build_const(b, rows), columns});
   return build_view(b, pack_columns(b, y, width), t->rank, t->shape);

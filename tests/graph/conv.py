@@ -798,6 +798,10 @@ PANELS = [((2, 16, 9, 7), 128, (3, 3), 1, 1, 1, 1, 64),
           ((1, 32, 5, 6), 192, (2, 3), 1, 2, 1, 2, 64),
           ((2, 40, 6, 6), 256, (3, 3), 1, 1, 2, 1, 64),
           ((2, 16, 6, 6), 20, (3, 3), 1, 1, 2, 1, 0),
+          ((2, 32, 6, 6), 32, (3, 3), 1, 1, 8, 1, 16),
+          ((1, 24, 7, 9), 96, (3, 2), 1, 1, 8, 2, 48),
+          ((1, 12, 7, 9), 32, (3, 3), 0, 1, 2, 1, 32),
+          ((1, 48, 7, 5), 32, (3, 3), 1, 1, 4, 1, 16),
           ((1, 24, 8, 8), 96, (3, 3), 1, 1, 1, 1, 48),
           ((1, 24, 8, 5), 80, (3, 1), 0, 1, 1, 1, 48),
           ((1, 3, 9, 9), 128, (3, 3), 1, 1, 1, 1, 64),
@@ -812,6 +816,8 @@ def blocks(folder):
     """On a CPU images are copied with their padding, and weights are in panels of outputs."""
     for shape, out, size, pads, dilation, groups, stride, width in PANELS:
         x, w = tensor(*shape), tensor(out, shape[1] // groups, *size)
+        if groups > 1:  # whose numbers that are not finite are none of the others' matter
+            x.flat[[0, x.size // 2, -1]] = np.inf, np.nan, -np.inf
         node = onnx_text.node("Conv", "x w", "y", pads=[pads] * 4, dilations=[dilation] * 2,
                               strides=[stride] * 2, group=groups)
         weight = onnx_text.tensor("w", "f4", w.shape, w.tobytes())
@@ -828,7 +834,8 @@ def blocks(folder):
         check(done.returncode == 0, done.stderr[:2000])
         want = conv(x, w, None, stride, pads, dilation, groups)
         got = np.load(f"{folder}/blocks/output_0.npy")
-        check(np.abs(got - want).max() < 1e-3, f"blocks of {shape} to {out}")
+        same = np.allclose(got, want, 0, 1e-3, equal_nan=True)
+        check(same, f"panels of {shape} to {out}")
 
 
 def main():

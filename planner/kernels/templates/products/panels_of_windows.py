@@ -27,5 +27,5 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         left = tl.load({{left}})
         right = tl.load({{right}})
         acc = tl.dot(left, right, acc, input_precision="{{precision}}")
-{{after}}
+{{again}}
 {{body}}
