@@ -5,9 +5,8 @@
 #include "graph/ops/attention_blocks.h"
 #include "lower/target/device_peaks.h"
 
-/* Columns of keys and values in a kernel: of any attention, and of latent attention's forward pass,
- * whose keys are 512 columns of values and 64 of positions. */
-enum { WIDTH_MOST = 256, LATENT_KEYS = 576, LATENT_VALUES = 512 };
+/* The most columns of keys and values in a kernel of any attention. */
+enum { WIDTH_MOST = 256 };
 
 static int64_t rows_fitting(Dim rows, int64_t most) {
   if (!dim_is_int(rows)) return most;
@@ -206,23 +205,34 @@ AttentionShape attention_shape(const Attention *x, int processors, bool groups) 
   return s;
 }
 
+/* Latent attention's keys are 512 columns of values and 64 of positions. */
+AttentionWidths attention_widths(int sm, uint32_t bits, bool gradients) {
+  enum { LATENT_VALUES = 512, LATENT_KEYS = LATENT_VALUES + 64 };
+  DevicePeaks device = {.sm = sm};
+  if (!gradients && bits == 16 && device_has_warpgroups(&device))
+    return (AttentionWidths){LATENT_KEYS, LATENT_VALUES};
+  return (AttentionWidths){WIDTH_MOST, WIDTH_MOST};
+}
+
 static bool width_fits(const Node *x, int64_t most) {
   Dim w = x->type.shape[x->type.rank - 1];
   return dim_is_int(w) && w->value >= 1 && w->value <= most;
 }
 
-bool attention_fits(const Node *query, const Node *value) {
+static bool fits(const Graph *g, const Node *query, const Node *value, bool gradients) {
   DType t = query->type.dtype;
   bool dtype = t == DT_F64 || t == DT_F32 || t == DT_F16 || t == DT_BF16;
-  return dtype && width_fits(query, WIDTH_MOST) && width_fits(value, WIDTH_MOST);
+  int sm = g && !g->host && g->gpu ? g->gpu->sm : 0;
+  AttentionWidths most = attention_widths(sm, dtype_bits(t), gradients);
+  return dtype && width_fits(query, most.keys) && width_fits(value, most.values);
+}
+
+bool attention_fits(const Node *query, const Node *value) {
+  return fits(NULL, query, value, true);
 }
 
 bool attention_fits_forward(const Graph *g, const Node *query, const Node *value) {
-  DType t = query->type.dtype;
-  bool latent = !g->host && g->gpu && device_has_warpgroups(g->gpu) && dtype_is_half(t) &&
-                dtype_is_float(t);
-  if (!latent) return attention_fits(query, value);
-  return width_fits(query, LATENT_KEYS) && width_fits(value, LATENT_VALUES);
+  return fits(g, query, value, false);
 }
 
 static Dim given(Graph *g, const Node *n, const char *param) {

@@ -87,6 +87,13 @@ typedef struct {
   Dim batches;                                      /* B * own_heads: independent results */
 } Attention;
 
+/* The most columns of keys and values of a kernel on a GPU of that compute capability (90: Hopper;
+ * 0: a CPU) whose operands have so many bits, with gradients and dropout or without. */
+typedef struct {
+  int64_t keys, values;
+} AttentionWidths;
+AttentionWidths attention_widths(int sm, uint32_t bits, bool gradients);
+
 /* Does the kernel compute attention of that query and value, and its gradients?  Their last axes
  * are as in the op. */
 bool attention_fits(const Node *query, const Node *value);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/analysis/attention.h"
 #include "model/api/api.h"
 #include "model/execute/library_calls.h"
 #include "model/execute/tune_plan.h"
@@ -55,6 +56,13 @@ void nereid_graph_free(nereid_graph *g) {
 
 int nereid_graph_has_operator(const char *name) {
   return name ? ops_find(name) != NULL : error_null(__func__, "name");
+}
+
+void nereid_graph_attention_widths(int64_t *keys, int64_t *values, int capability, unsigned bits,
+                                   int gradients) {
+  AttentionWidths most = attention_widths(capability, bits, gradients != 0);
+  *keys = most.keys;
+  *values = most.values;
 }
 
 /* ---- stages ---- */

@@ -34,11 +34,11 @@ static bool has_many_elements(const Node *x, const WindowRows *r) {
 }
 
 bool decompose_has_rows(const Graph *g, const Node *x, WindowRows *r) {
-  enum { HALF_BITS = 16, COPY_BYTES = 16, BOX_BYTES = 128, FEW = 16, LEAST = 8, AXES = 2 };
+  enum { COPY_BYTES = 16, BOX_BYTES = 128, FEW = 16, LEAST = 8, AXES = 2 };
   uint32_t last = r->n - 1;
   int64_t bytes = dtype_bits(x->type.dtype) / 8;
   if (g->host || !g->gpu || !device_has_warpgroups(g->gpu) || r->n > AXES) return false;
-  bool half = dtype_bits(x->type.dtype) == HALF_BITS && build_wide(x->type.dtype) == DT_F32;
+  bool half = dtype_is_half(x->type.dtype) && build_wide(x->type.dtype) == DT_F32;
   if (!half || !has_known_axes(r, x)) return false;
   if (!is_between(x->type.shape[1], 1, FEW - 1) || !dim_is(r->dilation[last], 1)) return false;
   r->channels = x->type.shape[1]->value;

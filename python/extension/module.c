@@ -30,6 +30,16 @@ static PyObject *py_has_operator(PyObject *module, PyObject *arg) {
   return name ? PyBool_FromLong(nereid_graph_has_operator(name)) : NULL;
 }
 
+static PyObject *py_attention_widths(PyObject *module, PyObject *args) {
+  (void)module;
+  int capability, gradients;
+  unsigned bits;
+  int64_t keys, values;
+  if (!PyArg_ParseTuple(args, "iIp", &capability, &bits, &gradients)) return NULL;
+  nereid_graph_attention_widths(&keys, &values, capability, bits, gradients);
+  return Py_BuildValue("LL", (long long)keys, (long long)values);
+}
+
 static PyObject *py_find_tool(PyObject *module, PyObject *tool) {
   (void)module;
   char path[4096];
@@ -44,6 +54,9 @@ static PyMethodDef functions[] = {
     {"device_count", py_device_count, METH_O, "How many of \"cuda\", \"cpu\", ... there are."},
     {"targets", py_targets, METH_NOARGS, "The GPUs that code can be compiled for."},
     {"has_operator", py_has_operator, METH_O, "Does a graph's operator have that name?"},
+    {"attention_widths", py_attention_widths, METH_VARARGS,
+     "attention_widths(compute capability, bits, with gradients): the most columns of keys, and of "
+     "values, of a kernel."},
     {"compile", (PyCFunction)(void (*)(void))py_compile, METH_VARARGS | METH_KEYWORDS,
      "compile(source, kernel, args, ...): an Image."},
     {"tuned_options", py_tuned_options, METH_NOARGS,

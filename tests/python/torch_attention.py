@@ -343,8 +343,27 @@ def check_latent():
         tally.check("0 nodes by PyTorch" in page, f"latent attention of {dtype}: {page}")
 
 
+def check_widths():
+    """Calls are ours up to the columns that the compiler's kernels have, by device and gradients."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from nereid.torch_backend.base.heads import widths_most
+    x = torch.randn(1, 1, 4, 2, device=DEVICE)
+    for gradients in False, True:
+        most = widths_most(x, gradients)[0]
+        for columns, ours in ((most, True), (most + 1, False)):
+            q = torch.randn(1, 1, 4, columns, device=DEVICE, requires_grad=gradients)
+            graph = make_fx(lambda q: torch.ops.nereid.attend(q, q, q))(q).graph
+            found = any("nereid" in str(n.target) for n in graph.nodes)
+            tally.check(found == ours, f"{columns} columns: a kernel {found}")
+    capability, f16 = 90, 16
+    widths = nereid._nereid.attention_widths
+    tally.check(widths(capability, f16, False)[0] > widths(capability, f16, True)[0] ==
+                widths(0, f16, False)[0], "the columns of latent attention are Hopper's")
+
+
 def main():
     torch.manual_seed(0)
+    check_widths()
     check_latent()
     for kv in 4, 2:
         check_transformer(kv)

@@ -14,12 +14,11 @@ import types
 
 import torch
 
+from nereid.torch_backend.base.heads import widths_most
 from nereid.torch_backend.base.layout import is_known
 from nereid.torch_backend.base.settings import Settings
 from nereid.torch_backend.passes.attention_math import attention_calls
 
-WIDTH_MAX = 256
-_LATENT_KEYS, _LATENT_VALUES = 576, 512  # columns, without gradients and on Hopper alone
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 _CALLS = (torch._C._nn.scaled_dot_product_attention,
           torch.ops.aten.scaled_dot_product_attention.default)
@@ -158,13 +157,9 @@ def _autocast(x):
 def _width_fits(query, key, value, dropout_p) -> bool:
     tensors = (query, key, value)
     widths = [int(x.shape[-1]) for x in tensors]
-    if max(widths) <= WIDTH_MAX:
-        return True
-    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        return False
-    return (query.is_cuda and torch.cuda.get_device_capability(query.device)[0] == 9
-            and query.element_size() == 2 and dropout_p == 0 and widths[0] <= _LATENT_KEYS
-            and widths[2] <= _LATENT_VALUES)
+    wanted = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    most = widths_most(query, wanted or dropout_p > 0)
+    return widths[0] <= most[0] and widths[2] <= most[1]
 
 
 def _fits(query, key, value, mask, dropout_p, is_causal, scale, enable_gqa) -> bool:

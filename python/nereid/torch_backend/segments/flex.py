@@ -13,6 +13,7 @@ import operator
 
 import torch
 
+from nereid.torch_backend.base.heads import widths_most
 from nereid.torch_backend.base.layout import size_hint
 
 aten = torch.ops.aten
@@ -22,7 +23,6 @@ BACKWARD = getattr(ops, "flex_attention_backward", None)
 # A function of a module that is imported late: zeros, and a number that is added at some place.
 _SCATTER = "flex_lib::zeros_and_scatter"
 
-_WIDTH_MAX = 256
 _NO_BLOCKS = 1 << 30  # the block size of a mask that PyTorch makes where there is none
 _INDEXING = (aten.index.Tensor, aten._unsafe_index.Tensor)
 _CASTS = (aten._to_copy.default, torch.ops.prims.convert_element_type.default)
@@ -170,8 +170,9 @@ def _size_reason(node, call: _Call) -> str | None:
         return "attention of float64, whose sums this PyTorch has as float32"
     if any(isinstance(size, int) and size == 0 for x in values for size in x.shape):
         return "attention of no elements"
-    if any(not isinstance(x.shape[3], int) or x.shape[3] > _WIDTH_MAX for x in values):
-        return f"heads of more than {_WIDTH_MAX} columns, or an open number of them"
+    most = widths_most(query, True)[0]
+    if any(not isinstance(x.shape[3], int) or x.shape[3] > most for x in values):
+        return f"heads of more than {most} columns, or an open number of them"
     if not isinstance(key.shape[1], int):
         return "an open number of heads"
     if not isinstance(call.scale, (int, float)):
