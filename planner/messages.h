@@ -32,6 +32,7 @@
 #define M_GRAPH_NOT_DEFINITE "a matrix of %s is not positive-definite"
 #define M_GRAPH_LENGTHS "%s has a length that the loss can't have"
 #define M_GRAPH_PIVOTS "a pivot of %s is no row of the matrix"
+#define M_GRAPH_TABLES "tables of a mask's rows and keys name other blocks, or one twice"
 #define M_GRAPH_ASSERTED "an assertion of the model fails"
 #define M_GRAPH_FALLING "%s are ends of groups, and one is less than the one before"
 #define M_GRAPH_UNEVEN \

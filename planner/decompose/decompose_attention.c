@@ -739,6 +739,41 @@ static void gradients_of_read(Build *b, Node *query, uint32_t n, Node **read, No
   }
 }
 
+/* How often a table [B, H, n, ..] names each of m blocks for each of its own: i32 [B, H, n, m]; 0
+ * where there is no table. */
+static Node *times_named(Build *b, Node *const *table, Dim m) {
+  enum { ENTRIES = 3, BLOCKS = 4 };
+  Node *counts = table[0], *indices = table[1];
+  if (!counts) return build_full(b, 0, NULL, build_int(b, 0), DT_I32);
+  Node *place = build_along(b, build_arange(b, indices->type.shape[ENTRIES]), ENTRIES, RANK);
+  Node *used = build_op2(b, OP_aten_lt_Tensor, place, build_unsqueeze(b, counts, ENTRIES));
+  Node *block = build_along(b, build_arange(b, m), BLOCKS, RANK + 1);
+  Node *names = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, indices, BLOCKS), block);
+  Node *both = build_and(b, names, build_unsqueeze(b, used, BLOCKS));
+  return build_to(b, build_sum(b, build_to(b, both, DT_I32), 1u << ENTRIES, false), DT_I32);
+}
+
+static Dim blocks_of(const Operands *x) { return x->tables[x->tables[0] ? 0 : 2]->type.shape[2]; }
+
+/* Gradients of scores are kept once for a block: the tables of rows and of keys, which may be made
+ * by hand, have to name the same blocks, each once. */
+static void check_tables(Build *b, const Operands *x, const Operands *keys) {
+  enum { KINDS = 2 };
+  Node *by_rows[KINDS], *differs[KINDS];
+  if (!x->block_rows) return;
+  for (int i = 0; i < KINDS; i++) {
+    by_rows[i] = times_named(b, x->tables + 2 * i, blocks_of(keys));
+    Node *by_keys = times_named(b, keys->tables + 2 * i, blocks_of(x));
+    if (rank_of(by_keys) == RANK) by_keys = build_transpose(b, by_keys, 2, 3);
+    differs[i] = build_op2(b, OP_aten_ne_Tensor, by_rows[i], by_keys);
+  }
+  Node *sum = build_add(b, by_rows[0], by_rows[1]);
+  Node *twice = build_with(b, OP_aten_gt_Scalar, sum, build_int(b, 1));
+  Node *bad = build_op2(b, OP_aten_logical_or_default, differs[0], differs[1]);
+  build_check_data(b, build_op2(b, OP_aten_logical_or_default, bad, twice), M_GRAPH_TABLES,
+                   b->in.n->name);
+}
+
 Node *decompose_flex_attention_backward(Build *b) {
   static const char *const of_keys[] = {"row_counts", "row_indices", "full_row_counts",
                                         "full_row_indices"};
@@ -755,6 +790,7 @@ Node *decompose_flex_attention_backward(Build *b) {
   for (int i = 0; i < 4; i++) keys.tables[i] = build_input(b, of_keys[i]);
   keys.heads_first = infer_bool(&b->in, "keys_heads_first");
   bool keeps = !nread && keeps_scores(b, &x);
+  if (keeps) check_tables(b, &x, &keys);
   Node *first = keeps ? gradients_of_keys(b, keys, &y) : NULL;
   if (keeps) x.kept = build_op1(b, OP_nereid_attention_grad_kept_default, first);
   Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);

@@ -111,6 +111,53 @@ def check_flex(plans, name):
         check(got.shape == want.shape and off < 4e-3, f"{name}: {i}: {off}")
 
 
+def some(inputs, table):
+    """A block of the table that names some blocks and not all, and how many."""
+    counts = inputs[f"{table}counts"][0, 0]
+    at = next(i for i, n in enumerate(counts) if 0 < n < len(counts))
+    return at, counts[at]
+
+
+def swap_of(table):
+    """An entry names a block that the other table does not have there."""
+    def spoil(inputs):
+        at, count = some(inputs, table)
+        named = inputs[f"{table}indices"][0, 0, at]
+        named[count - 1] = named[count]
+    return spoil
+
+
+def also_whole(inputs):
+    """A block with a mask is one of those without it, too, for rows and for keys."""
+    block = inputs["indices"][0, 0, 0, 0]
+    for name, at, value in (("full_", 0, block), ("full_row_", block, 0)):
+        count = inputs[f"{name}counts"][0, 0, at]
+        inputs[f"{name}indices"][0, 0, at, count] = value
+        inputs[f"{name}counts"][0, 0, at] = count + 1
+
+
+def one_less(inputs):
+    inputs["row_counts"][0, 0, some(inputs, "row_")[0]] -= 1
+
+
+# What a BlockMask made by hand may say.
+SPOILT = {"another block for rows": swap_of(""), "another block for keys": swap_of("full_row_"),
+          "a block less for keys": one_less, "a block in both tables": also_whole}
+
+
+def check_spoilt(plans, name):
+    case = flex.Case(t=512, s=512, d=96, e=96, soft=False, blocks=(128, 128), dtype=np.float16,
+                     seed=3)
+    model = plans.folder / "flex.py"
+    model.write_text(case.text())
+    plan = plans.plan(model)
+    check(plans.fault(plan, plans.save(case.inputs)) == "", f"{name}: refused as it was")
+    SPOILT[name](case.inputs)
+    fault = plans.fault(plan, plans.save(case.inputs))
+    check("tables of a mask's rows and keys name other blocks, or one twice" in fault,
+          f"{name}: {fault or 'accepted'}")
+
+
 # Heads of 4,096 rows and keys, and whether a GiB holds their gradients of scores.
 SIZES = {"a GiB of scores": (32, True), "more than a GiB of scores": (33, False)}
 
@@ -131,6 +178,9 @@ def check_case(plans, name):
     if name in FLEX:
         check_flex(plans, name)
         return
+    if name in SPOILT:
+        check_spoilt(plans, name)
+        return
     case = CASES[name]
     model = plans.write(case.params(), case.lines(), "y0, y1, y2")
     inputs, plan = plans.save(case.inputs), plans.plan(model)
@@ -142,4 +192,4 @@ def check_case(plans, name):
 
 
 if __name__ == "__main__":
-    sys.exit(run_cases([*CASES, *FLEX, *SIZES], check_case))
+    sys.exit(run_cases([*CASES, *FLEX, *SPOILT, *SIZES], check_case))

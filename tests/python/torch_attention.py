@@ -344,7 +344,7 @@ def check_latent():
 
 
 def check_widths():
-    """Calls are ours up to the columns that the compiler's kernels have, by device and gradients."""
+    """Calls are ours up to the columns that kernels have, by device and gradients."""
     from torch.fx.experimental.proxy_tensor import make_fx
     from nereid.torch_backend.base.heads import widths_most
     x = torch.randn(1, 1, 4, 2, device=DEVICE)

@@ -63,6 +63,12 @@ class GpuPlans:
         self.graph(model, *inputs, "--device", "cpu", "--out-dir", out)
         return [np.load(path) for path in sorted(out.glob("*.npy"))]
 
+    def fault(self, model, inputs):
+        """What a run of it on the CPU is refused for; "" if it isn't."""
+        done = subprocess.run([NEREID, "graph", model, *inputs, "--device", "cpu", "--out-dir",
+                               self.folder / "out"], capture_output=True, text=True, env=self.env)
+        return done.stderr if done.returncode else ""
+
     def compare(self, name, model, plan, inputs, count, rtol, atol):
         """Checks that the GPU's plan gives the `count` values that the CPU's own plan gives."""
         want, got = self.values(model, inputs), self.values(plan, inputs)
