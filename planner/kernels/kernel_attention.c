@@ -150,10 +150,7 @@ const char *attention_mask_text(AttentionWriter *w) {
   if (!w->x.mask && !w->x.scores && !w->raw && !cut) return "";
   begin_scores(w);
   if (w->raw) kernel_line(k, "raw = scores");
-  if (w->x.scores) {
-    Value v = attention_value_of_scores(w, w->x.scores);
-    kernel_line(k, "scores = %s", kernel_cast(k, v, w->x.wide));
-  }
+  if (w->x.scores) kernel_line(k, "scores = %s", attention_text_of_scores(w, w->x.scores));
   size_t known = k->memo.len;
   if (cut && w->shape->one_loop) kernel_line(k, "if start + BN > %s:", w->walked);
   if (cut)

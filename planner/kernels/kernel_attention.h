@@ -58,8 +58,10 @@ const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, D
 void attention_fold_factors(AttentionWriter *w);
 /* The statements that make shares, and the factor of older ones, of scores by `factor` ("": 1). */
 const char *attention_shares(const AttentionWriter *w, const char *factor, const char *exp);
-/* The tile of a mask, or of a function of scores. */
+/* The tile of a mask, or of a function of scores, which may have one row or key where all are
+ * alike; and a function of scores as a whole tile in the dtype of scores. */
 Value attention_value_of_scores(AttentionWriter *w, Node *n);
+const char *attention_text_of_scores(AttentionWriter *w, Node *n);
 /* The statements that apply the function of scores and the mask to a tile of scores. */
 const char *attention_mask_text(AttentionWriter *w);
 /* The statements that add to gradients of what the function of scores reads; "": there are none. */

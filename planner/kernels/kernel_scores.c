@@ -8,11 +8,12 @@ typedef struct {
   AttentionWriter *w;
   const Dim *at; /* the index of a score */
   bool *seen;    /* by node id */
+  bool found;    /* a tile of the product */
 } TileWalk;
 
 /* The tiles that an expression is made of have the names of the template. */
 static void remember_tiles(Node **node, void *ctx) {
-  const TileWalk *walk = ctx;
+  TileWalk *walk = ctx;
   Kernel *k = walk->w->k;
   Node *n = *node;
   if (n->type.kind != VALUE_TENSOR || kernel_loads(k, n) || walk->seen[n->id]) return;
@@ -21,6 +22,7 @@ static void remember_tiles(Node **node, void *ctx) {
     graph_each_use(n, remember_tiles, ctx);
     return;
   }
+  walk->found = true;
   bool grad = graph_is(n, OP_nereid_attention_scores_grad_default);
   const char *text = grad ? "ds" : walk->w->raw ? "raw" : "scores";
   kernel_remember(k, n, walk->at, (Value){text, walk->w->x.wide});
@@ -138,13 +140,15 @@ const char *attention_shares(const AttentionWriter *w, const char *factor, const
                       exp, factor, exp);
 }
 
-Value attention_value_of_scores(AttentionWriter *w, Node *n) {
+/* `whole`: it is of the product, and so of each row and key. */
+static Value value_of_scores(AttentionWriter *w, Node *n, bool *whole) {
   Graph *g = w->k->graph;
   Dim at[4], index[4];
   attention_query_index(g, &w->x, w->k->group->index[0], w->head, w->row, w->key, at);
   attention_mask_index(g, n, at, index);
   TileWalk walk = {.w = w, .at = at, .seen = ARENA_ARRAY(w->k->arena, bool, g->nids)};
   remember_tiles(&n, &walk);
+  *whole = walk.found;
   w->k->narrows = true;
   if (approximates(w)) {
     walk.seen = ARENA_ARRAY(w->k->arena, bool, g->nids);
@@ -153,4 +157,16 @@ Value attention_value_of_scores(AttentionWriter *w, Node *n) {
   Value v = kernel_value(w->k, n, index);
   w->k->narrows = false;
   return v;
+}
+
+const char *attention_text_of_scores(AttentionWriter *w, Node *n) {
+  bool whole;
+  Value v = value_of_scores(w, n, &whole);
+  const char *text = kernel_cast(w->k, v, w->x.wide);
+  return whole ? text : arena_printf(w->k->arena, "tl.broadcast_to(%s, scores.shape)", text);
+}
+
+Value attention_value_of_scores(AttentionWriter *w, Node *n) {
+  bool whole;
+  return value_of_scores(w, n, &whole);
 }

@@ -104,6 +104,14 @@ def constants(tables):  # tensors that the function makes
         q - k > torch.tensor(9), s * torch.tensor(0.5, device=DEVICE), s + torch.tensor(True))
 
 
+def alone(tables):  # no score depends on the product
+    return lambda s, b, h, q, k: torch.tensor(2.0, device=DEVICE)
+
+
+def of_rows(tables):
+    return lambda s, b, h, q, k: (q * 0.25).to(s.dtype)
+
+
 MASKS = [None, causal, window, documents, late_rows, by_head]
 SCORES = [None, alibi, soft_cap, bias, hides, number]
 
@@ -218,6 +226,26 @@ def check_sizes():
     check("doubles", documents, alibi, key_heads=2, width=24, columns=40, **doubles)
     check("doubles, no function", causal, None, block=(40, 24), **doubles)
     check("doubles, rows that see nothing", late_rows, soft_cap, rows=90, keys=130, **doubles)
+
+
+def check_scores_alone():
+    """Functions that no product is in; PyTorch has gradients of those that add 0 times one."""
+    tables = tables_of(2, 4, 100, 100)
+    inputs = [torch.randn(2, 4, 100, 32, device=DEVICE) for _ in range(3)]
+    weights = [torch.randn(2, 4, 100, 32, device=DEVICE), torch.randn(2, 4, 100, device=DEVICE)]
+    for function in (alone, of_rows):
+        score = function(tables)
+
+        def attend(query, key, value, score=score):
+            return flex.flex_attention(query, key, value, score_mod=score, return_lse=True)
+
+        def same(query, key, value, score=score):
+            return attend(query, key, value, lambda s, *at: s * 0 + score(s, *at))
+        want = run(same, [x.double() for x in inputs], weights, "aot_eager")
+        errors = [off(a, b) for a, b in zip(run(attend, inputs, weights, "nereid"), want)]
+        page = str(nereid.explain(attend, *inputs)).splitlines()[0]
+        tally.check(max(errors) < 2e-5 and "0 nodes by PyTorch" in page,
+                    f"{function.__name__}: off by {errors}; {page}")
 
 
 def check_blocks():
@@ -653,6 +681,7 @@ if __name__ == "__main__":
     else:
         check_kinds()
         check_sizes()
+        check_scores_alone()
         check_blocks()
         check_results()
         check_shared_batches()

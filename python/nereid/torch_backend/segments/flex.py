@@ -341,6 +341,8 @@ class FlexWriter:
         grad = self._make(f"nereid.attention_scores_grad.default({score})")
         wanted = [node for part in added for node in part.nodes()]
         chain = self._element(self.call.chain, [score, *at, grad, *buffers], grad, wanted)
+        if _result(self.call.chain) is None:  # the function is one of places alone
+            chain = self._constant(torch.tensor(0.0))
         of = [self.text.argument(self.call.score_buffers[part.number]) for part in added]
         places = [self._place(part) for part in added]
         values = [self.text.argument(part.value) for part in added]
