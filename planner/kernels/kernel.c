@@ -276,6 +276,10 @@ static const Memo *find_memo(const Kernel *k, const Node *n, const Dim *index) {
   return NULL;
 }
 
+bool kernel_remembers(const Kernel *k, const Node *n, const Dim *index) {
+  return find_memo(k, n, index) != NULL;
+}
+
 /* A statement that names an element's value, in dtype `dtype`. */
 static Value kernel_define(Kernel *k, const Node *n, const Dim *index, DType dtype,
                            const char *expression) {

@@ -158,6 +158,8 @@ void kernel_line(Kernel *k, const char *fmt, ...) __attribute__((format(printf, 
 /* The element of n at `index`: computed before (kernel_remember), or loaded, or computed now. */
 Value kernel_value(Kernel *k, Node *n, const Dim *index);
 void kernel_remember(Kernel *k, const Node *n, const Dim *index, Value v);
+/* Was it computed or loaded before, under whatever condition? */
+bool kernel_remembers(const Kernel *k, const Node *n, const Dim *index);
 /* A number as a literal of the dtype, or as an expression in it. */
 const char *kernel_literal(Kernel *k, const Arg *a, DType t);
 /* Writes an element; its index is n's own. */

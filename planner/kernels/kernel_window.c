@@ -24,19 +24,22 @@ typedef struct {
   const char *acc[STRIP_MAX];
 } Sliding;
 
-/* Is the piece's element loaded, so that outside of its limits it is 0 already?  What this kernel
- * computes itself is not, nor is the first of all elements, which is loaded whatever the limits. */
-static bool is_loaded(const Kernel *k, const ConcatSource *p) {
+/* Will the piece's element be loaded, so that outside of its limits it is 0?  What this kernel
+ * computes itself is not, nor is the first of all elements, which is loaded whatever the limits, nor
+ * what the kernel loaded before: along an axis of one element, places in the padding have its
+ * index. */
+static bool will_load(const Kernel *k, const ConcatSource *p) {
   const Node *n = p->operand;
   Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
   memcpy(at, p->index, n->type.rank * sizeof *at);
   while (!k->f->of[n->id] && n->kind == NODE_CALL) {
     bool view = prim_kind(n->op) == PRIM_VIEW;
-    if (!view && n->op->id != OP_aten_to_dtype) return false;
+    if ((!view && n->op->id != OP_aten_to_dtype) || kernel_remembers(k, n, at)) return false;
     if (view) view_index(k->graph, n, at, from);
     n = view ? view_operand(n) : n->args[0].node;
     if (view) memcpy(at, from, n->type.rank * sizeof *at);
   }
+  if (kernel_remembers(k, n, at)) return false;
   Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
   return kernel_loads(k, n) && !dim_is(offset, 0);
 }
@@ -47,9 +50,9 @@ static const char *window_element(Sliding *s, uint32_t part, const Dim *at) {
   ConcatSource p;
   window_piece(k->graph, &s->w, s->index[part], at, &p);
   const char *condition = kernel_piece_condition(k, &p);
+  bool zero = !s->max && condition && will_load(k, &p);
   const char *v = kernel_piece_value(k, &p, condition, s->dtype);
   const char *none = !s->max ? "0" : kernel_neutral(k, "least", s->dtype);
-  bool zero = !s->max && is_loaded(k, &p);
   if (condition && !zero) v = arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, v, none);
   return v;
 }

@@ -24,6 +24,9 @@ ARRAYS = {
     "places": np.stack([rng.permutation(20)[:4] for _ in range(6)]).reshape(2, 3, 2, 2),
     "dot": rng.normal(size=(1, 4, 1, 1)).astype(np.float32),
     "taps": rng.normal(size=(4, 1, 3, 3)).astype(np.float32),
+    "low": rng.normal(size=(1, 3, 1, 4)).astype(np.float32),
+    "high": rng.normal(size=(1, 3, 1, 4)).astype(np.float32),
+    "taps3": rng.normal(size=(3, 1, 2, 1)).astype(np.float32),
     "s_x": rng.normal(size=(2, 3, 9, 8)).astype(np.float32),
     "s_cube": rng.normal(size=(1, 2, 5, 6, 4)).astype(np.float32),
     "s_ties": rng.choice([-np.inf, 0, 1], (2, 2, 7, 7)).astype(np.float32),
@@ -115,6 +118,12 @@ CASES = [
      lambda dot: np.maximum(dot, 0) / np.float32(9)),
     ("relu.default(dot); conv2d.default($0, taps, None, [1, 1], [1, 1], [1, 1], 4)",
      lambda dot, taps: np.maximum(dot, 0) * taps[:, :, 1:2, 1:2].reshape(1, 4, 1, 1)),
+    # Two of these are one kernel: places in the padding have the index of what it has loaded.
+    ("expand.default(low, [1, 3, 2, 4]); abs.default($0)", lambda low: abs(low).repeat(2, 2)),
+    ("avg_pool2d.default(low, [2, 1], [1, 1], [1, 0])", lambda low: (low / 2).repeat(2, 2)),
+    ("expand.default(high, [1, 3, 2, 4]); abs.default($0)", lambda high: abs(high).repeat(2, 2)),
+    ("conv2d.default(high, taps3, None, [1, 1], [1, 0], [1, 1], 3)",
+     lambda high, taps3: high * np.stack([taps3[:, 0, 1], taps3[:, 0, 0]], 1)[None]),
     # Outside of one element, which all places of a tile would load.
     ("slice.Tensor(dot, 1, 0, 1); avg_pool2d.default($0, [3, 3], [1, 1], [1, 1])",
      lambda dot: dot[:, :1] / np.float32(9)),
