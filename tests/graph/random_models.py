@@ -10,7 +10,7 @@ runs must not be refused, and gives the same.  Otherwise the models of recorded.
 what ONNX Runtime gave: shapes, and two sums of each output.  Operators with steps (comparisons,
 roundings, indices of extremes) take values alone that every order of additions gives.
 """
-import argparse, collections, os, pathlib, random, sys, tempfile, zlib
+import argparse, collections, os, pathlib, random, re, sys, tempfile, zlib
 
 import numpy as np
 
@@ -121,6 +121,14 @@ def run(model, given):
         return None, str(error)
 
 
+def joins_nothing(fault):
+    """Is an input without elements joined to others of other sizes, along an axis that it has?  ONNX
+    Runtime 1.32 gives memory there that it has not written."""
+    sizes = re.search(r"_cat (?:takes .* to be equal; for these inputs they are (\d+) and (\d+)"
+                      r"|= aten.cat.default: \w*(\[.*\]) and \w*(\[.*\]) differ)", fault)
+    return sizes and any(re.search(r"(?<!\d)0(?!\d)", s) for s in sizes.groups() if s)
+
+
 class Case:
     """A model, its file, and its runs."""
 
@@ -145,6 +153,8 @@ class Case:
             elif got:
                 faults = (differs(g, w) for g, w in zip(got, want))
                 fault = next((f"output {k}: {f}" for k, f in enumerate(faults) if f), "")
+            if not got and joins_nothing(fault):
+                continue
             used = {s: n for s, n in sizes.items() if s in self.model.symbols()}
             check(not fault, f"seed {self.seed} run {i} {used} [{ops}]: {fault}")
 

@@ -30,7 +30,8 @@ enum { LESS_COUNTED = 19 };
  * too late, as ONNX Runtime has it; by two strides there is none.  A bit for each axis where the
  * result has no elements. */
 static uint32_t fit_windows(OnnxCall *c, const Node *x, OnnxWindow *w) {
-  bool ceils = onnx_flag(c, "ceil_mode", false) || c->opset >= LESS_COUNTED;
+  bool ceil_mode = onnx_flag(c, "ceil_mode", false);
+  bool ceils = ceil_mode || c->opset >= LESS_COUNTED;
   bool no_images = dim_is(x->type.shape[0], 0); /* of which axes may be empty */
   uint32_t none = 0;
   for (uint32_t i = 0; i < w->n; i++) {
@@ -41,7 +42,8 @@ static uint32_t fit_windows(OnnxCall *c, const Node *x, OnnxWindow *w) {
     int64_t lacking = least - size->value;
     if (!no_images && (size->value < 1 || lacking >= 2 * w->stride[i]))
       continue; /* inference reports it */
-    if (lacking >= w->stride[i] || (w->same && size->value < 1)) none |= 1u << (i + 2);
+    bool begins_after = ceil_mode && size->value + w->before[i] < 1;
+    if (lacking >= w->stride[i] || (w->same && size->value < 1) || begins_after) none |= 1u << (i + 2);
     if (ceils) w->extra[i] += lacking;
     else w->after[i] += lacking;
   }

@@ -50,6 +50,10 @@ CALLS = [
     *[(op, 18, [np.zeros(size, F)], dict(kernel_shape=kernel, strides=[2, 2], auto_pad=same), 1)
       for op in ("MaxPool", "AveragePool") for same in ("SAME_UPPER", "SAME_LOWER")
       for size in ((0, 3, 1, 0), (0, 2, 0, 3)) for kernel in ([3, 1], [1, 4])],
+    *[(op, 18, [np.zeros(size, F)], dict(kernel_shape=[3, 3], strides=[2, 1], ceil_mode=ceil,
+                                         pads=pads), 1)
+      for op in ("MaxPool", "AveragePool") for size in ((0, 3, 0, 2), (0, 2, 1, 2))
+      for pads in ([0, 2, 2, 0], [1, 1, 1, 1]) for ceil in (0, 1)],
     *[("ConvTranspose", 18, [np.ones(size, F), TAPS, *bias], dict(strides=[2, 1], **more), 1)
       for size in ((1, 3, 3, 0), (2, 3, 0, 3), (1, 3, 0, 0), (0, 3, 0, 2))
       for bias in ([], [np.array([5, 6], F)]) for more in ({}, dict(dilations=[2, 3]))],
