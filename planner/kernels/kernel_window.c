@@ -25,8 +25,8 @@ typedef struct {
 } Sliding;
 
 /* Will the piece's element be loaded, so that outside of its limits it is 0?  What this kernel
- * computes itself is not, nor is the first of all elements, which is loaded whatever the limits, nor
- * what the kernel loaded before: along an axis of one element, places in the padding have its
+ * computes itself is not, nor is the first of all elements, which is loaded whatever the limits,
+ * nor what the kernel loaded before: along an axis of one element, places in the padding have its
  * index. */
 static bool will_load(const Kernel *k, const ConcatSource *p) {
   const Node *n = p->operand;

@@ -122,8 +122,8 @@ def run(model, given):
 
 
 def joins_nothing(fault):
-    """Is an input without elements joined to others of other sizes, along an axis that it has?  ONNX
-    Runtime 1.32 gives memory there that it has not written."""
+    """Is an input without elements joined to others of other sizes, along an axis that it has?
+    ONNX Runtime 1.32 gives memory there that it has not written."""
     sizes = re.search(r"_cat (?:takes .* to be equal; for these inputs they are (\d+) and (\d+)"
                       r"|= aten.cat.default: \w*(\[.*\]) and \w*(\[.*\]) differ)", fault)
     return sizes and any(re.search(r"(?<!\d)0(?!\d)", s) for s in sizes.groups() if s)

@@ -98,3 +98,84 @@ void onnx_op_branch_rms_norm(OnnxCall *c) {
   }
   onnx_set(c, 0, build_to(b, build_view(b, y, rank_of(x), x->type.shape), x->type.dtype));
 }
+
+/* ---- what builders of language models write ---- */
+
+/* The gates of a recurrence, in f32: decay, and how far a state follows. */
+void onnx_op_linear_gate(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *a = onnx_in(c, 0), *follows = onnx_optional(c, 3);
+  Node *x = build_add(b, build_to(b, a, DT_F32), onnx_in(c, 1));
+  x = build_mul(b, build_op1(b, OP_aten_softplus_default, x), onnx_in(c, 2));
+  onnx_set(c, 0, build_to(b, x, a->type.dtype));
+  if (!onnx_wants(c, 1)) return;
+  if (!follows) onnx_lack(c, "the result beta without the input b");
+  Node *y = build_op1(b, OP_aten_sigmoid_default, build_to(b, follows, DT_F32));
+  onnx_set(c, 1, build_to(b, y, follows->type.dtype));
+}
+
+void onnx_op_unfold(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  int64_t size = onnx_int(c, "size", 0), step = onnx_int(c, "step", 1);
+  if (size < 1 || step < 1)
+    onnx_lack(c, "slices of %lld, by %lld", (long long)size, (long long)step);
+  uint32_t axis = onnx_axis_attr(c, "dim", -1, rank_of(x));
+  Build *b = &c->b;
+  onnx_set(c, 0, build(b, OP_aten_unfold_default,
+                       ARGS(arg_node(x), build_int(b, axis), build_int(b, size),
+                            build_int(b, step))));
+}
+
+/* The numbers that fields of four bits stand for, fractions of a block's largest magnitude: FP4's
+ * are one bit of sign, two of the exponent and one of the mantissa, divided by 12; NF4's are
+ * quantiles of the normal distribution. */
+enum { FIELDS = 16 };
+static const float bnb_numbers[2][FIELDS] = {
+    {0.0f, 5.208333333e-03f, 0.66666667f, 1.0f, 0.33333333f, 0.5f, 0.16666667f, 0.25f, -0.0f,
+     -5.208333333e-03f, -0.66666667f, -1.0f, -0.33333333f, -0.5f, -0.16666667f, -0.25f},
+    {-1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
+     -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0.0f,
+     0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f,
+     0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1.0f}};
+
+static Node *bnb_table(OnnxCall *c, int64_t kind) {
+  OnnxKnown *k = onnx_known_new(c, DT_F32, 1, (int64_t[]){FIELDS});
+  for (uint32_t i = 0; i < FIELDS; i++) k->at[i].number = (double)bnb_numbers[kind][i];
+  return onnx_constant(c, k);
+}
+
+/* Fields of bytes, the upper one of each first, as so many numbers along one axis. */
+static Node *bnb_fields(OnnxCall *c, int64_t kind, int64_t count) {
+  Build *b = &c->b;
+  Node *x = build_flat(b, onnx_in(c, 1)), *part[2];
+  part[0] = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, x, build_int(b, 4));
+  part[1] = build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, FIELDS - 1));
+  for (int i = 0; i < 2; i++) part[i] = build_unsqueeze(b, part[i], 1);
+  x = build_flat(b, build_cat(b, 2, part, 1));
+  x = build_slice(b, x, 0, build_const(b, 0), build_const(b, count), 1);
+  return build_op2(b, OP_aten_take_default, bnb_table(c, kind), build_to(b, x, DT_I64));
+}
+
+void onnx_op_matmul_bnb4(OnnxCall *c) {
+  Build *b = &c->b;
+  int64_t n = onnx_int(c, "N", 0), k = onnx_int(c, "K", 0), size = onnx_int(c, "block_size", 0);
+  int64_t kind = onnx_int(c, "quant_type", 1), count;
+  bool small = n > 0 && k > 0 && !__builtin_mul_overflow(n, k, &count) && count <= INT32_MAX;
+  if (!small || size < 16 || size > INT32_MAX || kind < 0 || kind > 1)
+    onnx_lack(c, "N %lld, K %lld, block_size %lld, quant_type %lld", (long long)n, (long long)k,
+              (long long)size, (long long)kind);
+  onnx_ignore(c, "training_mode");
+  Node *scale = build_to(b, build_flat(b, onnx_in(c, 2)), DT_F32), *x = onnx_in(c, 0);
+  int64_t blocks = (count + size - 1) / size;
+  Node *weight = bnb_fields(c, kind, count);
+  Dim pad[] = {build_const(b, 0), build_const(b, blocks * size - count)};
+  if (blocks * size > count)
+    weight = build(b, OP_aten_constant_pad_nd_default,
+                   ARGS(arg_node(weight), arg_dims(b->in.g, 2, pad), arg_float(0)));
+  weight = build_view(b, weight, 2, (Dim[]){build_const(b, blocks), build_const(b, size)});
+  weight = build_flat(b, build_mul(b, weight, build_unsqueeze(b, scale, 1)));
+  weight = build_slice(b, weight, 0, build_const(b, 0), build_const(b, count), 1);
+  weight = build_view(b, weight, 2, (Dim[]){build_const(b, n), build_const(b, k)});
+  if (onnx_flag(c, "transB", true)) weight = build_transpose(b, weight, 0, 1);
+  onnx_set(c, 0, build_op2(b, OP_aten_matmul_default, x, build_to(b, weight, x->type.dtype)));
+}

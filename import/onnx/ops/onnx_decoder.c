@@ -362,7 +362,13 @@ static Node *row_positions(OnnxCall *c, const Node *x) {
   return build_expand(b, at, 2, shape);
 }
 
-void onnx_op_rotary_positions(OnnxCall *c) {
+typedef Node *AnglesRule(OnnxCall *c, const Node *x, Node *table);
+
+static Node *angles_of_rows(OnnxCall *c, const Node *x, Node *table) {
+  return onnx_angles(&c->b, table, row_positions(c, x));
+}
+
+static void rotate_positions(OnnxCall *c, AnglesRule *angles) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
   Node *x = onnx_in(c, 0), *table = onnx_in(c, 2);
@@ -380,9 +386,52 @@ void onnx_op_rotary_positions(OnnxCall *c) {
   }
   if (flat) x = onnx_heads_of(c, x, heads);
   infer_rank(&b->in, &x->type, 4, 4);
-  Node *at = row_positions(c, x);
-  OnnxRotation r = {onnx_angles(b, table, at), onnx_angles(b, onnx_in(c, 3), at), size,
+  OnnxRotation r = {angles(c, x, table), angles(c, x, onnx_in(c, 3)), size,
                     onnx_flag(c, "interleaved", false)};
   Node *y = onnx_rotate(c, x, &r);
   onnx_set(c, 0, flat ? onnx_join_heads(b, y) : y);
 }
+
+void onnx_op_rotary_positions(OnnxCall *c) { rotate_positions(c, angles_of_rows); }
+
+/* The stream of positions that each column of the table takes: those of time, height and width, in
+ * three parts or, of a bounded number of columns, by turns. */
+static OnnxKnown *streams_of_columns(OnnxCall *c, int64_t columns) {
+  int64_t parts[3];
+  onnx_ints_of(c, "mrope_section", 3, 0, parts);
+  bool turns = onnx_int(c, "mrope_layout", 0) == 1;
+  if (parts[0] < 0 || parts[1] < 0 || parts[2] < 0 || parts[0] + parts[1] + parts[2] != columns)
+    onnx_lack(c, "an mrope_section whose sum is not that of %lld columns", (long long)columns);
+  OnnxKnown *k = onnx_known_new(c, DT_I64, 1, &columns);
+  for (int64_t i = 0; i < columns; i++) {
+    int64_t stream = i < parts[0] ? 0 : i < parts[0] + parts[1] ? 1 : 2;
+    if (turns) stream = i % 3 && i < 3 * parts[i % 3] ? i % 3 : 0;
+    k->at[i].dim = build_const(&c->b, stream);
+  }
+  return k;
+}
+
+/* Each column of the table at the position that its stream has. */
+static Node *angles_of_streams(OnnxCall *c, const Node *x, Node *table) {
+  Build *b = &c->b;
+  Node *at = onnx_in(c, 1);
+  (void)x;
+  infer_rank(&b->in, &at->type, 3, 3);
+  infer_rank(&b->in, &table->type, 2, 2);
+  Dim columns = table->type.shape[1];
+  if (!dim_is(at->type.shape[0], 3) || !dim_is_int(columns))
+    onnx_lack(c, "positions that are not three streams, or a table of open columns");
+  Node *stream = onnx_constant(c, streams_of_columns(c, columns->value));
+  at = build_permute(b, build_to(b, at, DT_I64), (uint32_t[]){1, 2, 0});
+  Arg by_stream[] = {arg_node(at), build_int(b, 2), arg_node(stream)};
+  at = build(b, OP_aten_index_select_default, 3, by_stream);
+  Arg list = arg_list(b->in.g, 2);
+  list.items[0] = arg_node(at);
+  list.items[1] = arg_node(build_arange(b, columns));
+  table = build_with(b, OP_aten_index_Tensor, table, list);
+  double scale = onnx_float(c, "scale", 1);
+  if (scale != 1) table = build_with(b, OP_aten_mul_Tensor, table, arg_float(scale));
+  return build_unsqueeze(b, table, 1);
+}
+
+void onnx_op_rotary_streams(OnnxCall *c) { rotate_positions(c, angles_of_streams); }

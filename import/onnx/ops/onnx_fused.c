@@ -46,6 +46,14 @@ static Node *embedded(OnnxCall *c, uint32_t table, Node *index) {
   return build_op2(b, OP_aten_embedding_default, onnx_in(c, table), build_to(b, index, DT_I64));
 }
 
+/* How many words of each row are masked in. */
+static Node *count_words(OnnxCall *c, const Node *words) {
+  Build *b = &c->b;
+  if (!onnx_has(c, 7)) return build_full(b, 1, words->type.shape, build_int(b, 0), DT_I32);
+  Node *one = build_with(b, OP_aten_eq_Scalar, onnx_in(c, 7), build_int(b, 1));
+  return build_to(b, build_sum(b, build_to(b, one, DT_I64), 2, false), DT_I32);
+}
+
 /* Words, positions and segments; result 1 is how many words of each row are masked in. */
 void onnx_op_embed_layer_norm(OnnxCall *c) {
   Build *b = &c->b;
@@ -57,13 +65,31 @@ void onnx_op_embed_layer_norm(OnnxCall *c) {
   if (onnx_has(c, 1) && onnx_has(c, 4)) x = build_add(b, x, embedded(c, 4, onnx_in(c, 1)));
   onnx_set(c, 0, norm_of_last(c, x, onnx_in(c, 5), onnx_in(c, 6)));
   if (onnx_wants(c, 2)) onnx_set(c, 2, x);
-  if (!onnx_wants(c, 1)) return;
-  Node *count = build_full(b, 1, words->type.shape, build_int(b, 0), DT_I32);
-  if (onnx_has(c, 7)) {
-    Node *one = build_with(b, OP_aten_eq_Scalar, onnx_in(c, 7), build_int(b, 1));
-    count = build_to(b, build_sum(b, build_to(b, one, DT_I64), 2, false), DT_I32);
-  }
-  onnx_set(c, 1, count);
+  if (onnx_wants(c, 1)) onnx_set(c, 1, count_words(c, words));
+}
+
+/* A tensor of small integers, of which a row is taken first; `scale` is the input with its scale,
+ * five further is that with its zero point. */
+static Node *dequantized_input(OnnxCall *c, Node *x, uint32_t scale) {
+  enum { TENSORS = 5 };
+  Build *b = &c->b;
+  Node *zero = build_view(b, onnx_in(c, scale + TENSORS), 0, NULL);
+  x = build_sub(b, build_to(b, x, DT_I32), build_to(b, zero, DT_I32));
+  return build_mul(b, build_to(b, x, DT_F32), build_view(b, onnx_in(c, scale), 0, NULL));
+}
+
+void onnx_op_quantized_embed_layer_norm(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *words = onnx_in(c, 0);
+  infer_rank(&b->in, &words->type, 2, 2);
+  Node *at = build_arange(b, words->type.shape[1]);
+  Node *x = build_add(b, dequantized_input(c, embedded(c, 2, words), 8),
+                      dequantized_input(c, embedded(c, 3, at), 9));
+  if (onnx_has(c, 1) && onnx_has(c, 4))
+    x = build_add(b, x, dequantized_input(c, embedded(c, 4, onnx_in(c, 1)), 10));
+  Node *scale = dequantized_input(c, onnx_in(c, 5), 11);
+  onnx_set(c, 0, norm_of_last(c, x, scale, dequantized_input(c, onnx_in(c, 6), 12)));
+  if (onnx_wants(c, 1)) onnx_set(c, 1, count_words(c, words));
 }
 
 /* ---- activations ---- */

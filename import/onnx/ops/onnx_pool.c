@@ -43,7 +43,8 @@ static uint32_t fit_windows(OnnxCall *c, const Node *x, OnnxWindow *w) {
     if (!no_images && (size->value < 1 || lacking >= 2 * w->stride[i]))
       continue; /* inference reports it */
     bool begins_after = ceil_mode && size->value + w->before[i] < 1;
-    if (lacking >= w->stride[i] || (w->same && size->value < 1) || begins_after) none |= 1u << (i + 2);
+    bool empty = w->same && size->value < 1;
+    if (lacking >= w->stride[i] || empty || begins_after) none |= 1u << (i + 2);
     if (ceils) w->extra[i] += lacking;
     else w->after[i] += lacking;
   }

@@ -72,19 +72,10 @@ void onnx_op_qlinear_concat(OnnxCall *c) {
 
 /* ---- windows ---- */
 
-/* Channels between the first axis and the others, where they come last, or back. */
-static Node *move_channels(OnnxCall *c, Node *x, bool back) {
-  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
-  if (rank < 3) return x;
-  for (uint32_t i = 0; i < rank; i++)
-    axes[i] = !i ? 0 : back ? (i + 1 < rank ? i + 1 : 1) : i == 1 ? rank - 1 : i - 1;
-  return build_permute(&c->b, x, axes);
-}
-
 typedef Node *PoolRule(OnnxCall *c, Node *x);
 
 static Node *channels_last_pool(OnnxCall *c, PoolRule *pool, Node *x) {
-  return move_channels(c, pool(c, move_channels(c, x, false)), true);
+  return onnx_move_channels(c, pool(c, onnx_move_channels(c, x, false)), true);
 }
 
 void onnx_op_nhwc_max_pool(OnnxCall *c) {

@@ -375,9 +375,12 @@ void onnx_op_qlinear_conv(OnnxCall *c) {
   OnnxFactor x = {onnx_in(c, 0), onnx_columns(c, 2, false), onnx_is_from_zero(c, 2)};
   OnnxFactor weight = {onnx_in(c, 3), onnx_columns(c, 5, false), onnx_is_from_zero(c, 5)};
   Node *bias = onnx_optional(c, 8);
+  bool last = onnx_flag(c, "channels_last", false);
+  if (last) x.x = onnx_move_channels(c, x.x, false);
   check_quantized_weight(c, x.x, weight.x);
   Node *sums = integer_convolution(c, &x, &weight);
   if (bias) sums = build_add(&c->b, sums, build_along(&c->b, bias, 1, rank_of(sums)));
   Node *weight_scale = align_to_axis(c, onnx_in(c, 4), 1, sums);
-  onnx_set(c, 0, rescaled(c, sums, onnx_in(c, 1), weight_scale, onnx_in(c, 6), onnx_in(c, 7)));
+  Node *y = rescaled(c, sums, onnx_in(c, 1), weight_scale, onnx_in(c, 6), onnx_in(c, 7));
+  onnx_set(c, 0, last ? onnx_move_channels(c, y, true) : y);
 }

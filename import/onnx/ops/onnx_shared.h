@@ -60,7 +60,7 @@ typedef struct {
   int64_t kernel[ONNX_AXES_MAX], stride[ONNX_AXES_MAX], dilation[ONNX_AXES_MAX];
   int64_t before[ONNX_AXES_MAX], after[ONNX_AXES_MAX]; /* padding */
   int64_t extra[ONNX_AXES_MAX]; /* further padding at the end, for windows that ceil_mode adds */
-  bool same;                    /* auto_pad: as many windows as strides, none of no elements */
+  bool same;                    /* auto_pad: as many windows as strides */
 } OnnxWindow;
 
 /* Attributes strides, dilations, pads, auto_pad and ceil_mode; the kernel is `kernel`, or if that
@@ -73,6 +73,8 @@ bool onnx_window_is_even(const OnnxWindow *w);
 /* x with the window's padding, which is filled with `value`; `extra` too if it says so. */
 Node *onnx_window_pad(OnnxCall *c, const OnnxWindow *w, Node *x, Arg value, bool extra);
 Arg onnx_window_arg(OnnxCall *c, const OnnxWindow *w, const int64_t *values);
+/* Channels between the first axis and the others, where they come last, or back. */
+Node *onnx_move_channels(OnnxCall *c, Node *x, bool back);
 
 /* ---- convolutions and pools (onnx_conv.c, onnx_pool.c) ---- */
 

@@ -108,3 +108,11 @@ Arg onnx_window_arg(OnnxCall *c, const OnnxWindow *w, const int64_t *values) {
   for (uint32_t i = 0; i < w->n; i++) dims[i] = build_const(&c->b, values[i]);
   return arg_dims(c->b.in.g, w->n, dims);
 }
+
+Node *onnx_move_channels(OnnxCall *c, Node *x, bool back) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
+  if (rank < 3) return x;
+  for (uint32_t i = 0; i < rank; i++)
+    axes[i] = !i ? 0 : back ? (i + 1 < rank ? i + 1 : 1) : i == 1 ? rank - 1 : i - 1;
+  return build_permute(&c->b, x, axes);
+}

@@ -102,8 +102,58 @@ def packed_experts(bits, block, zeros, fused=1):
                  expert_weight_bits=bits, **more), 1)
 
 
+def bnb(kind, n, k, size, rows, **more):
+    """Weights of four bits; a block may have the ends of rows."""
+    count = n * k
+    return (MS + "MatMulBnb4", 17, [rows, bytes_of(90 + kind, -(-count // 2)),
+                                    np.abs(normal(91, -(-count // size)))],
+            dict(N=n, K=k, block_size=size, quant_type=kind, **more), 1)
+
+
+def quantized_embedding(dtype, segments, mask):
+    low, high = (0, 256) if dtype == U1 else (-128, 128)
+    tables = [bytes_of(92 + i, *size, low=low, high=high, dtype=dtype)
+              for i, size in enumerate([(9, 8), (5, 8), (2, 8), (8,), (8,)])]
+    scales = [number(s) for s in (0.02, 0.015, 0.03, 0.01, 0.02)]
+    zeros = [number(z, dtype) for z in (3, 7, 1, 5, 9)]
+    if not segments:
+        tables[2] = scales[2] = zeros[2] = None
+    return (MS + "QEmbedLayerNormalization", 17,
+            [IDS, SEGMENTS if segments else None, *tables, mask, *scales, *zeros],
+            dict(epsilon=1e-6), 2)
+
+
+def last_convolution(group, **more):
+    """Channels come last."""
+    return (MS + "QLinearConv", 17,
+            [bytes_of(97, 1, 5, 4, 2 * group), number(0.03), number(120, U1),
+             bytes_of(98, 3 * group, 2, 3, 3, low=-128, high=128, dtype=I1), number(0.02),
+             number(0, I1), number(0.4), number(110, U1),
+             bytes_of(99, 3 * group, low=-999, high=999, dtype=np.int32)],
+            dict(channels_last=1, group=group, **more), 1)
+
+
+STREAMS = np.array([[[0, 1, 2], [3, 3, 3]], [[0, 4, 5], [1, 2, 3]], [[7, 6, 2], [0, 0, 1]]])
+WAVES = [np.cos(normal(81, 8, 6)), np.sin(normal(81, 8, 6))]
 BRANCHES = normal(50, 2, 3, 12)
 CALLS = [
+    *[bnb(kind, 5, 24, size, normal(100, 2, 3, 24)) for kind in (0, 1) for size in (16, 64)],
+    bnb(1, 3, 7, 16, normal(101, 4, 7)),
+    *[quantized_embedding(dtype, segments, mask) for dtype, segments, mask in
+      ((U1, True, MASK), (U1, False, None), (I1, True, None))],
+    last_convolution(1), last_convolution(1, pads=[1, 1, 1, 1], strides=[2, 1]),
+    last_convolution(2, pads=[0, 1, 0, 1]),
+    *[(MS + "MRotaryEmbedding", 17, [x, STREAMS, *WAVES],
+       dict(mrope_section=section, mrope_layout=layout, interleaved=pairs, **more), 1)
+      for x, more in ((normal(102, 2, 2, 3, 12), dict(scale=2.0)),
+                      (normal(103, 2, 3, 32), dict(num_heads=2, rotary_embedding_dim=12)))
+      for layout, section in ((0, [2, 1, 3]), (0, [6, 0, 0]), (1, [2, 2, 2]), (1, [4, 1, 1]))
+      for pairs in (0, 1)],
+    (MS + "LinearAttentionGate", 17, [normal(104, 2, 3, 4), normal(105, 4), -np.abs(normal(106, 4)),
+                                      normal(107, 2, 3, 4)], {}, 2),
+    (MS + "LinearAttentionGate", 17, [normal(104, 2, 3, 4), normal(105, 4), normal(106, 4)], {}, 1),
+    *[(MS + "UnfoldTensor", 17, [normal(108, 3, 7)], dict(size=size, step=step, dim=dim), 1)
+      for size, step, dim in ((3, 2, -1), (2, 1, 0), (7, 3, 1))],
     *[experts(how, k=k, normalize_routing_weights=norm, biased=norm == 0)
       for how in ("relu", "gelu", "silu", "identity") for k, norm in ((1, 0), (3, 1))],
     experts("swiglu", 1, k=2, activation_alpha=1.702, activation_beta=1.0, swiglu_limit=0.7),
