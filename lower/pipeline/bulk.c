@@ -38,9 +38,9 @@ static int loaded_axis(const NestBuffer *b, int fast, const NestStmt *load, cons
 }
 
 /* Is the operand 16 columns of 16 bits (or as many bytes of others) along a long step?  A row of a
- * box is a request of its own, of 32 bytes as of 128, so that threads copy these faster: 16x4096x4096
- * of a transposed A took 18.6 us in boxes of 256 rows and 17.3 by threads on an H200, but of 64 rows
- * 19.0 and 21.3. */
+ * box is a request of its own, of 32 bytes as of 128, so that threads copy these faster: one of
+ * 16x4096x4096 took 18.6 us in boxes of 256 rows and 17.3 by threads on an H200, of 64 rows 19.0
+ * and 21.3. */
 static bool has_many_narrow_rows(const NestBuffer *b, int fast, const NestStmt *loop) {
   enum { NARROW = 32, MANY = 128 };
   const NestStmt *st = loop->regions[0]->first;
