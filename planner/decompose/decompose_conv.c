@@ -256,7 +256,7 @@ static int64_t groups_to_join(Build *b, const Conv *c) {
   Dim per = c->weight->type.shape[1];
   bool known = dim_is_int(c->groups) && dim_is_int(per) && dim_is_int(c->weight->type.shape[0]);
   if (!known || per->value < 1 || per->value >= FEW || c->groups->value < 2) return 1;
-  if (b->in.g->host && c->x->type.dtype == DT_F32) return groups_of_vector(c);
+  if (b->in.g->host) return groups_of_vector(c);
   if (!has_units(b->in.g, c->x->type.dtype)) return 1;
   int64_t joined = 1;
   for (int64_t n = 2; n * per->value <= WANTED; n++)

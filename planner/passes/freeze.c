@@ -153,9 +153,9 @@ static bool is_dense_image(Graph *g, Node *x) {
 
 /* Is it a convolution whose sums are those of rows of the image? */
 static bool has_window_of_rows(const Freeze *f, const Node *n, const Window *w) {
-  bool rows = f->g->host && n->type.dtype == DT_F32 &&
-              w->input->type.dtype == DT_F32 && w->input->type.rank <= STRIDED_RANK_MAX &&
-              dim_is_int(graph_arg(f->g, n, "groups").dim);
+  bool rows = f->g->host && build_wide(w->input->type.dtype) == DT_F32 &&
+              w->input->type.rank <= STRIDED_RANK_MAX &&
+              dim_is_int(graph_arg(f->g, n, "groups").dim) && panels_suit_window(f->g, n);
   Arg padding = graph_arg(f->g, n, "padding");
   for (uint32_t i = 0; i < w->n && rows; i++) {
     rows = dim_is(w->spread[i], 1) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]);
@@ -210,19 +210,37 @@ static Node *rows_with_zeros(Build *b, const Window *w, const Dim *after) {
 
 /* A convolution of panels has its padding in memory: then a row of a window is elements next to
  * each other, and the kernel is that of a product of panels, whose rows overlap. */
+static void use_panels(Build *b, Node *n) {
+  Graph *g = b->in.g;
+  Window w = window_of(g, n);
+  Arg padding = graph_arg(g, n, "padding");
+  Dim zeros[2 * WINDOW_AXES], after[WINDOW_AXES];
+  for (uint32_t i = 0; i < 2 * w.n; i++) zeros[i] = build_const(b, 0);
+  for (uint32_t i = 0; i < w.n; i++) after[i] = padding.items[2 * i + 1].dim;
+  Node *panels = panels_pack_window(b, n);
+  n->args[0] = arg_node(rows_with_zeros(b, &w, after));
+  n->args[1] = arg_node(panels);
+  n->args[ops_param(ops_schema(g, n->op), "padding")] = arg_dims(g, 2 * w.n, zeros);
+}
+
+/* Of 16 bits the copies are of f32, in which is summed up. */
 static bool pack_window(Freeze *f, Node *n) {
   Window w = window_of(f->g, n);
   if (!has_window_of_rows(f, n, &w)) return false;
   Build b = freeze_build(f, n);
-  Node *panels = panels_pack_window(&b, n);
-  if (!panels) return false;
-  Arg padding = graph_arg(f->g, n, "padding");
-  Dim zeros[2 * WINDOW_AXES], after[WINDOW_AXES];
-  for (uint32_t i = 0; i < 2 * w.n; i++) zeros[i] = build_const(&b, 0);
-  for (uint32_t i = 0; i < w.n; i++) after[i] = padding.items[2 * i + 1].dim;
-  n->args[0] = arg_node(rows_with_zeros(&b, &w, after));
-  n->args[1] = arg_node(panels);
-  n->args[ops_param(ops_schema(f->g, n->op), "padding")] = arg_dims(f->g, 2 * w.n, zeros);
+  if (n->type.dtype == DT_F32) {
+    use_panels(&b, n);
+    return true;
+  }
+  enum { ARGS_MAX = 8 };
+  Arg args[ARGS_MAX];
+  BUG_IF(n->nargs > ARGS_MAX, "a convolution has more arguments");
+  memcpy(args, n->args, n->nargs * sizeof *args);
+  for (int i = 0; i < 2; i++) args[i] = arg_node(build_to(&b, args[i].node, DT_F32));
+  Node *wide = build(&b, OP_nereid_conv_default, n->nargs, args);
+  Build before = freeze_build(f, wide);
+  use_panels(&before, wide);
+  build_become(&b, OP_aten_to_dtype, 2, (Arg[]){arg_node(wide), arg_dtype(n->type.dtype)});
   return true;
 }
 

@@ -96,17 +96,27 @@ static int width_of_group(int64_t columns) {
 /* A dot reads shorter rows of its left operand from a copy. */
 enum { RUN_LEAST = 9 };
 
-Node *panels_pack_window(Build *b, Node *convolution) {
-  Window w = window_of(b->in.g, convolution);
+/* The width of panels of a convolution's weight; 0: it does not suit. */
+static int width_of_window(Graph *g, const Node *convolution) {
+  Window w = window_of(g, convolution);
   const ValueType *t = &w.weight->type;
-  Dim columns = t->shape[t->rank - 1], run = panels_run(b->in.g, convolution);
-  int64_t rows = rows_of(t), groups = graph_arg(b->in.g, convolution, "groups").dim->value;
-  if (t->dtype != DT_F32 || !rows || !dim_is_int(columns) || columns->value < groups) return NULL;
+  Dim columns = t->shape[t->rank - 1], run = panels_run(g, convolution);
+  int64_t groups = graph_arg(g, convolution, "groups").dim->value;
+  if (!rows_of(t) || !dim_is_int(columns) || groups < 1 || columns->value < groups) return 0;
   int width = groups > 1 ? width_of_group(columns->value / groups) : width_for(columns->value);
-  if (!width) return NULL;
-  if (run->value < RUN_LEAST || !has_depth(run->value, width)) return NULL;
-  Node *y = build_view(b, w.weight, 2, (Dim[]){build_const(b, rows), columns});
-  return build_view(b, pack_columns(b, y, width), t->rank, t->shape);
+  return width && run->value >= RUN_LEAST && has_depth(run->value, width) ? width : 0;
+}
+
+bool panels_suit_window(Graph *g, const Node *convolution) {
+  return width_of_window(g, convolution) > 0;
+}
+
+Node *panels_pack_window(Build *b, Node *convolution) {
+  Node *w = convolution->args[1].node;
+  const ValueType *t = &w->type;
+  Dim shape[] = {build_const(b, rows_of(t)), t->shape[t->rank - 1]};
+  Node *y = pack_columns(b, build_view(b, w, 2, shape), width_of_window(b->in.g, convolution));
+  return build_view(b, y, t->rank, t->shape);
 }
 
 static Node *operand_of(const Node *n, OpId op) {

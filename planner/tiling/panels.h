@@ -12,8 +12,10 @@
 int panels_width(void);
 /* y as a view of its panels; NULL if its sizes or its dtype do not suit. */
 Node *panels_pack(Build *b, Node *y);
-/* The weight [window, C, O] of a convolution of f32 as a view of its panels, with window and C as
- * rows; a panel has columns of one group.  NULL: its sizes are open, or do not suit. */
+/* Has a convolution's weight [window, C, O] panels?  Not where its sizes are open. */
+bool panels_suit_window(Graph *g, const Node *convolution);
+/* The weight, of f32, as a view of its panels, with window and C as rows; a panel has columns of
+ * one group. */
 Node *panels_pack_window(Build *b, Node *convolution);
 /* The panels of which y is a view, by either function; NULL: it is none. */
 Node *panels_of(const Node *y);

@@ -838,6 +838,39 @@ def blocks(folder):
         check(same, f"panels of {shape} to {out}")
 
 
+HALVES = """class G(torch.nn.Module):
+    def forward(self, x: "f16[2, {c}, 24, 20]", w: "f16[32, {of_group}, 3, 3]"):
+        y = torch.ops.aten.conv2d.default(x, w, None, {stride}, 1, 1, {groups})
+        z = torch.ops.aten.relu.default(y)
+        return (z,)
+"""
+
+
+def halves(folder):
+    """16-bit floats are summed up in f32 from panels of that, also of weights that a run is given,
+    if there are many windows."""
+    for channels, stride, groups in ((16, 1, 1), (3, 1, 1), (32, 1, 8), (16, 2, 1)):
+        # A stride leaves 240 windows.
+        x = tensor(2, channels, 24, 20).astype(np.float16)
+        w = tensor(32, channels // groups, 3, 3).astype(np.float16)
+        path = pathlib.Path(folder, "halves.py")
+        path.write_text(HALVES.format(c=channels, of_group=channels // groups, stride=stride,
+                                      groups=groups))
+        np.save(f"{folder}/x.npy", x)
+        np.save(f"{folder}/w.npy", w)
+        plan = subprocess.run([NEREID, "graph", path, "--device", "cpu", "--emit", "plan"],
+                              capture_output=True, text=True).stdout
+        check(("BAND: " in plan) == (stride == 1), f"panels of {channels} channels in f16")
+        done = subprocess.run([NEREID, "graph", path, f"{folder}/x.npy", f"{folder}/w.npy",
+                               "--device", "cpu", "--out-dir", f"{folder}/halves"],
+                              capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr[:2000])
+        want = np.maximum(conv(x.astype(np.float64), w, None, stride, 1, 1, groups), 0)
+        got = np.load(f"{folder}/halves/output_0.npy")
+        check(got.dtype == np.float16 and np.abs(got - want).max() < 0.02,
+              f"f16 of {channels} channels")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="interp")
@@ -853,6 +886,7 @@ def main():
             frozen(folder, args.device)
         if "blocks" in args.names or (not args.names and args.device == "interp"):
             blocks(folder)
+            halves(folder)
         if "images" in args.names or (not args.names and args.device == "interp"):
             images(folder)
         if "gradients" in args.names or (not args.names and args.device == "interp"):
