@@ -52,6 +52,8 @@ bool window_meets_boxes(const Window *w) {
   return true;
 }
 
+bool window_rounded(Graph *g, const Node *n) { return graph_arg(g, n, "rounded").flag; }
+
 int64_t window_joined(Graph *g, const Node *n) { return graph_arg(g, n, "joined").dim->value; }
 
 Dim window_count(Graph *g, const Window *w) {

@@ -35,6 +35,8 @@ Window window_of(Graph *g, const Node *n);
 /* Are the elements of the input that windows next to each other have at one position a box: by
  * ones, by a stride that divides the input, or spread ones, of which each phase has its own? */
 bool window_meets_boxes(const Window *w);
+/* Are the operands of a PRIM_CONVOLUTION, of f32, rounded to TF32 already? */
+bool window_rounded(Graph *g, const Node *n);
 /* How many groups a PRIM_CONVOLUTION has joined to one. */
 int64_t window_joined(Graph *g, const Node *n);
 /* The positions of a window. */

@@ -2,9 +2,11 @@
  * overlap, else the primitives of graph/ops/window.h.  The primitives have the channels last:
  * operands and results are permuted here, and pass `channels_last` lets permutations meet and
  * vanish. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/ops/window.h"
+#include "lower/target/device_peaks.h"
 #include "planner/decompose/decompose.h"
 #include "planner/decompose/library_conv.h"
 
@@ -113,6 +115,13 @@ static Node *of_elements(Build *b, const Conv *c) {
 static Node *channels_after_window(Build *b, Node *w) {
   uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(w);
   for (uint32_t i = 0; i < rank; i++) axes[i] = i == 0 ? 0 : i + 1 < rank ? i + 1 : 1;
+  return build_permute(b, w, axes);
+}
+
+/* [O, window, C] as [window, C, O]. */
+static Node *channels_before(Build *b, Node *w) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(w);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = (i + 1) % rank;
   return build_permute(b, w, axes);
 }
 
@@ -286,18 +295,49 @@ static Node *block_diagonal(Build *b, const Conv *c, Node *w, int64_t joined) {
   return build_view(b, w, c->n + 2, shape);
 }
 
+/* ---- products in TF32 ---- */
+
+/* x, of f32, rounded to the 10 bits of the mantissa that units read, halves away from 0.  NaN may
+ * be one by a bit that they cut. */
+static Node *rounded(Build *b, Node *x) {
+  enum { HALF = 0x1000, CUT = -0x2000 };
+  Node *bits = build_with(b, OP_aten_view_dtype, x, arg_dtype(DT_I32));
+  bits = build_with(b, OP_aten_add_Tensor, bits, build_int(b, HALF));
+  bits = build_with(b, OP_aten_bitwise_and_Scalar, bits, build_int(b, CUT));
+  Node *y = build_with(b, OP_aten_view_dtype, bits, arg_dtype(DT_F32));
+  Node *nan = build_full(b, 0, NULL, arg_float(NAN), DT_F32);
+  return build_where(b, build(b, OP_aten_isnan_default, ARGS(arg_node(x))), arg_node(nan),
+                     arg_node(y));
+}
+
+/* Are operands rounded in memory, so that the units that read shared memory multiply them? */
+static bool rounds_before(Build *b, const Conv *c, int64_t joined) {
+  enum { BLOCK = 16 };
+  const Graph *g = b->in.g;
+  const ValueType *w = &c->weight->type;
+  bool hopper = !g->host && g->gpu && device_has_warpgroups(g->gpu);
+  return hopper && joined == 1 && c->x->type.dtype == DT_F32 && w->dtype == DT_F32 &&
+         graph_rounds(g, ROUNDS_AS_CONVOLUTION) && dim_is_int(w->shape[1]) &&
+         w->shape[1]->value % BLOCK == 0 && all_are(c->n, c->spread, 1);
+}
+
 static Node *of_windows(Build *b, const Conv *c) {
   Graph *g = b->in.g;
   if (build_wide(c->x->type.dtype) != DT_F32) return conv_as_sum(b, c);
   int64_t joined = groups_to_join(b, c);
-  Node *w = window_first(b, c->weight);
+  bool before = rounds_before(b, c, joined);
+  Node *w = before ? channels_before(b, rounded(b, channels_after_window(b, c->weight)))
+                   : window_first(b, c->weight);
   if (joined > 1) w = block_diagonal(b, c, w, joined);
   Dim groups = dim_floordiv(g->dims, c->groups, build_const(b, joined));
-  Arg args[] = {arg_node(decompose_channels_last(b, c->x)), arg_node(w),
+  Node *x = decompose_channels_last(b, c->x);
+  if (before) x = rounded(b, x);
+  Arg args[] = {arg_node(x), arg_node(w),
                 arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
-                arg_dims(g, c->n, c->spread), arg_dim(groups), build_int(b, joined)};
+                arg_dims(g, c->n, c->spread), arg_dim(groups), build_int(b, joined),
+                arg_bool(before)};
   uint32_t n = sizeof args / sizeof *args;
-  return build(b, OP_nereid_conv_default, joined > 1 ? n : n - 1, args);
+  return build(b, OP_nereid_conv_default, before ? n : joined > 1 ? n - 1 : n - 2, args);
 }
 
 /* ---- few channels ---- */

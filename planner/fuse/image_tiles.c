@@ -16,8 +16,9 @@ static bool has_known_sizes(const ValueType *t) {
 /* Do tensor copies take parts of the images? */
 static bool meets_images(Graph *g, const Node *n, const Window *w) {
   if (g->host || !g->gpu || !device_has_warpgroups(g->gpu)) return false;
-  return dtype_is_half(w->input->type.dtype) && has_known_sizes(&w->input->type) &&
-         has_known_sizes(&n->type) && window_meets_boxes(w);
+  bool units = dtype_is_half(w->input->type.dtype) || window_rounded(g, n);
+  return units && has_known_sizes(&w->input->type) && has_known_sizes(&n->type) &&
+         window_meets_boxes(w);
 }
 
 /* The block that a group's channels fill in part; 0: tensor copies do not take them. */

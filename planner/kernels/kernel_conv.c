@@ -425,7 +425,9 @@ void kernel_conv(Text *out, Kernel *k) {
   c.step = text_new(k->arena);
   product_bind(k);
   Rows rows = c.images ? rows_of_images(&c) : consecutive_rows(&c);
-  l.precision = product_precision(k->graph, c.node->type.dtype, ROUNDS_AS_CONVOLUTION);
+  l.precision = window_rounded(k->graph, c.node)
+                    ? ", input_precision=\"tf32\""
+                    : product_precision(k->graph, c.node->type.dtype, ROUNDS_AS_CONVOLUTION);
   l.steps = begin_step(&c);
   l.left = left(&c, &l.left_condition);
   l.right = right(&c, &l.right_condition);

@@ -70,6 +70,12 @@ static const Candidate rounded[] = {
     {{32, 32, 32, 4, 3}, 0.42e6, 4},  {{16, 64, 32, 4, 3}, 0.35e6, 4},
 };
 
+/* Of convolutions' parts of images whose operands are rounded in memory. */
+static const Candidate rounded_images[] = {
+    {{64, 128, 32, 4, 4}, 0, 0}, {{128, 128, 32, 8, 4}, 0, 0}, {{64, 64, 32, 4, 6}, 0, 0},
+    {{128, 64, 32, 4, 4}, 0, 0}, {{256, 128, 32, 8, 3}, 0, 0}, {{64, 256, 32, 8, 4}, 0, 0},
+};
+
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 static const Family half_tiles = {halves, COUNT(halves) - HALVES_WITHOUT, 4, 0, 2, 0.21, 0.77};
@@ -77,11 +83,14 @@ static const Family byte_tiles = {bytes, COUNT(bytes), 4, 0, 2, 0.105, 0.77};
 static const Family byte_sum_tiles = {byte_sums, COUNT(byte_sums), 4, 0, 2.55, 0.105, 0.77};
 static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
 static const Family rounded_tiles = {rounded, COUNT(rounded), 4, 0, 2, 0.4, 0.67};
+static const Family rounded_image_tiles = {
+    rounded_images, COUNT(rounded_images), 4, 0, 2, 0.2, 0.77};
 
 /* p NULL: sizes are open. */
 static const Family *family_of(DType t, const Product *p) {
   if (dtype_bits(t) == 8) return p && p->sums ? &byte_sum_tiles : &byte_tiles;
   if (dtype_bits(t) <= 16) return &half_tiles;
+  if (p && p->rounds && p->images) return &rounded_image_tiles;
   return p && p->rounds ? &rounded_tiles : &single_tiles;
 }
 
@@ -164,7 +173,7 @@ int tiling_list(DType t, const Product *p, Tile out[TILING_MAX]) {
   const Family *f = family_of(t, p);
   int n = 0;
   for (; n < count_tiles(f, p); n++) insert_tile(&f->tiles[n], p, times, out, n);
-  for (int i = 0; p && p->images && i < COUNT(image_halves); i++)
+  for (int i = 0; p && p->images && f == &half_tiles && i < COUNT(image_halves); i++)
     insert_tile(&image_halves[i], p, times, out, n++);
   return n;
 }

@@ -17,7 +17,7 @@ typedef struct {
   int64_t batch, m, n, k;
   bool across; /* a packed right operand's words are along columns */
   int bits;    /* of its weights; 0: not known */
-  bool images;   /* a convolution of 16 bits whose rows are parts of images */
+  bool images;   /* a convolution whose rows are parts of images, of 16 bits or rounded before */
   bool elements; /* a convolution whose steps are no blocks of channels: no ring copies them */
   bool persists; /* a program makes several tiles, and copies the next one's operands ahead */
   bool rounds; /* f32 whose operands matrix units round to TF32 */

@@ -50,7 +50,8 @@ static void repeat(LaunchStats *f, double tiles) {
 }
 
 bool tiling_has_rings(const Product *p) {
-  return sim_synchronous_share(p->gpu) < 1 && dtype_is_half(p->dtype) && !p->elements;
+  bool units = dtype_is_half(p->dtype) || (p->images && p->rounds);
+  return sim_synchronous_share(p->gpu) < 1 && units && !p->elements;
 }
 
 static double ring_time(const Tile *t, const Product *p, bool persists) {
@@ -58,7 +59,8 @@ static double ring_time(const Tile *t, const Product *p, bool persists) {
   bool group = t->bm >= GROUP_ROWS;
   double element = dtype_bytes(p->dtype), steps = ceil_div(p->k, t->bk);
   double bytes = (double)(t->bm + t->bn) * t->bk * element;
-  double rate = p->gpu->f16 * (group ? 1 : sim_synchronous_share(p->gpu));
+  enum { HALF = 2 }; /* bytes; words take twice the time */
+  double rate = p->gpu->f16 * HALF / element * (group ? 1 : sim_synchronous_share(p->gpu));
   bool beside = group && t->bm % (GROUP_ROWS * t->warps / WARPGROUP) != 0;
   double products = 2.0 * t->bm * t->bn * t->bk / rate * (beside ? BESIDE_LOSS : 1);
   double lines = (double)t->bm * t->bn * element / LINE, end = ENDS_CLOCKS + STORED_CLOCKS * lines;

@@ -5,6 +5,7 @@ import os, pathlib, subprocess, sys, tempfile, threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
+NEREID = os.environ.get("NEREID", str(BUILD / "nereid"))
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests/support")]
 import nereid
@@ -446,6 +447,48 @@ def check_torch():
     raises("its parameters stay here", TypeError, lambda: lifted.bytes("cpu"), "export it first")
 
 
+CONVOLUTION = """class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[2, 9, 9, 32]", w: "f32[48, 32, 3, 3]"):
+        y = torch.ops.aten.permute.default(x, [0, 3, 1, 2])
+        c = torch.ops.aten.conv2d.default(y, w, None, [1, 1], [1, 1])
+        d = torch.ops.aten.permute.default(c, [0, 2, 3, 1])
+        return d
+"""
+
+
+def rounded(x):
+    """To TF32, halves away from 0."""
+    bits = (x.view(np.int32) + 0x1000) & -0x2000
+    return np.where(np.isnan(x), x, bits.view(np.float32)).astype(np.float64)
+
+
+def check_rounded():
+    """A GPU's plan of a convolution in TF32 rounds operands before units cut them; NaN stays."""
+    model = nereid.load(CONVOLUTION, libraries="none")
+    model._options["tf32"] = 3
+    plan = model._emit("plan", "cuda")
+    check('input_precision="tf32")' in plan and "BI: " in plan, "operands are rounded before")
+    draw = np.random.default_rng(1).normal
+    x, w = (draw(size=v.shape).astype(np.float32) for v in model.inputs)
+    x.flat[[3, 2000]] = np.nan, np.inf
+    x.view(np.int32).flat[4000] = 0x7f800001  # NaN, by a bit that units cut
+    padded = np.pad(rounded(x), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    with np.errstate(invalid="ignore"):
+        want = sum(padded[:, i:i + 9, j:j + 9] @ rounded(w)[:, :, i, j].T
+                   for i in range(3) for j in range(3))
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "conv.plan")
+        path.write_text(plan)
+        for name, value in (("x", x), ("w", w)):
+            np.save(f"{folder}/{name}.npy", value)
+        done = subprocess.run([NEREID, "graph", path, f"{folder}/x.npy", f"{folder}/w.npy",
+                               "--device", "nest", "--out-dir", folder], capture_output=True,
+                              text=True)
+        check(done.returncode == 0, f"a plan in TF32: {done.stderr}")
+        got = np.load(f"{folder}/output_0.npy")
+    check(np.allclose(got, want, rtol=1e-5, atol=1e-5, equal_nan=True), "values in TF32")
+
+
 def check_lazy():
     """Loading a model needs neither NumPy nor PyTorch."""
     code = (f"import sys, nereid; m = nereid.load({TEXT!r}); m.inputs; "
@@ -457,6 +500,7 @@ def check_lazy():
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
              check_mistakes, check_files, check_build, check_kernel, check_onnx, check_first_sizes,
-             check_names, check_items, check_choices, check_torch, check_lazy):
+             check_names, check_items, check_choices, check_torch, check_rounded,
+             check_lazy):
     test()
 sys.exit(report())
