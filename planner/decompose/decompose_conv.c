@@ -418,12 +418,31 @@ static Node *library_windows(Build *b, const Conv *c) {
   return library_conv(b, LIBRARY_CONVOLUTION, c->x, c->weight, size, &w);
 }
 
+/* Are the elements that windows of one element hit, some strides apart, boxes for a GPU's tensor
+ * copies, and tiles enough that programs make several?  Threads copied rows of a product. */
+static bool hits_boxes(Build *b, const Conv *c) {
+  enum { BLOCK = 16, ROW = 8, TILE = 128 * 256, HALF_BITS = 16 };
+  const Graph *g = b->in.g;
+  const Dim *x = c->x->type.shape, features = c->weight->type.shape[0];
+  DType t = c->x->type.dtype;
+  bool fits = !g->host && g->gpu && device_has_warpgroups(g->gpu) &&
+              dtype_bits(t) == HALF_BITS && build_wide(t) == DT_F32 && dim_is_int(x[0]) &&
+              dim_is_int(x[1]) && x[1]->value % BLOCK == 0 && dim_is_int(features) &&
+              features->value % ROW == 0;
+  double results = fits ? (double)x[0]->value * (double)features->value : 0;
+  for (uint32_t i = 0; i < c->n && fits; i++) {
+    fits = dim_is_int(x[i + 2]) && x[i + 2]->value % c->stride[i]->value == 0;
+    if (fits) results *= (double)(x[i + 2]->value / c->stride[i]->value);
+  }
+  return fits && !all_are(c->n, c->stride, 1) && results > (double)TILE * g->gpu->processors;
+}
+
 /* The result without a bias, with its channels last. */
 static Node *own_windows(Build *b, const Conv *c, bool patches) {
   const ValueType *w = &c->weight->type;
   bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
   bool elements = is_unpadded(c) && all_are(c->n, w->shape + 2, 1);
-  if (elements && fixed_stride(c)) return of_elements(b, c);
+  if (elements && fixed_stride(c) && !hits_boxes(b, c)) return of_elements(b, c);
   if (patches && has_patches(c)) return of_patches(b, c, &b->in.n->type);
   WindowRows rows;
   if (has_rows(b, c, &rows)) return of_rows(b, c, &rows);

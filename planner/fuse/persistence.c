@@ -1,4 +1,5 @@
 /* Which products are kernels whose programs make several tiles.  See planner/fuse/fuse.h. */
+#include "graph/ops/window.h"
 #include "lower/target/device_peaks.h"
 #include "planner/fuse/fuse.h"
 
@@ -41,12 +42,19 @@ static bool reads_as_much(const Fusion *f, const Group *g) {
   return w.found;
 }
 
+/* Convolutions whose windows are one element have few steps, as products with a short sum do. */
+static bool has_loop(const Fusion *f, const Group *g) {
+  const Node *n = g->nodes.data[0];
+  if (prim_kind(n->op) == PRIM_MATMUL)
+    return prim_groups(n) == GROUPS_NONE && !prim_unpacks(n) && !prim_scales_blocks(n);
+  if (prim_kind(n->op) != PRIM_CONVOLUTION || !convolution_reads_images(f, g)) return false;
+  Window w = window_of(f->graph, n);
+  return dim_is(window_count(f->graph, &w), 1) && dim_is(image_phases(f->graph, n), 1);
+}
+
 bool product_persists(const Fusion *f, const Group *g) {
   const Graph *graph = f->graph;
-  const Node *n = g->nodes.data[0];
-  if (graph->host || !device_has_warpgroups(graph->gpu)) return false;
-  if (prim_kind(n->op) != PRIM_MATMUL) return false;
-  if (prim_groups(n) != GROUPS_NONE || prim_unpacks(n) || prim_scales_blocks(n)) return false;
+  if (graph->host || !device_has_warpgroups(graph->gpu) || !has_loop(f, g)) return false;
   if (!dim_is(g->extent[0], 1) || !has_copied_rows(g)) return false;
   if (g->extent[3]->value < PERSISTENT_SUM) return false;
   int64_t rows = g->extent[1]->value, columns = g->extent[2]->value;

@@ -449,5 +449,8 @@ void kernel_conv(Text *out, Kernel *k) {
       {"right_load", right_load(&c, &l)},
       {"precision", l.precision},
       {"apart", groups_apart(&c, rows.size.data, &l)}};
-  kernel_emit(out, k, "convolution.py", slots, sizeof slots / sizeof *slots);
+  Text one = text_new(k->arena);
+  kernel_emit(&one, k, "convolution.py", slots, sizeof slots / sizeof *slots);
+  if (product_persists(k->f, g)) product_loop(out, one.data, kernel_wide(k));
+  else text_puts(out, one.data);
 }

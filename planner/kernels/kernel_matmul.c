@@ -631,8 +631,7 @@ static Operands packed_operands(Kernel *k, Tiling *t, Dim left_k, Dim right_k) {
 
 /* ---- programs of several tiles ---- */
 
-/* The text of a program of one tile becomes that of a loop over tiles. */
-static void loop_over_tiles(Text *out, const char *one, const char *wide) {
+void product_loop(Text *out, const char *one, const char *wide) {
   const char *pid = strstr(one, "    pid = "), *band = strstr(one, "    band = ");
   BUG_IF(!pid || !band, "the template has no tile");
   text_putn(out, one, (size_t)(pid - one));
@@ -694,6 +693,6 @@ void kernel_matmul(Text *out, Kernel *k) {
   product_epilogue(k);
   Text one = text_new(k->arena);
   kernel_emit(&one, k, "matmul.py", slots, sizeof slots / sizeof *slots);
-  if (product_persists(k->f, g)) loop_over_tiles(out, one.data, kernel_wide(k));
+  if (product_persists(k->f, g)) product_loop(out, one.data, kernel_wide(k));
   else text_puts(out, one.data);
 }

@@ -58,4 +58,7 @@ PackedTile packed_tile(Kernel *k, const PackedRows *rows, Node *right, Dim batch
 /* The further arguments of a tl.dot of operands of that dtype. */
 const char *product_precision(const Graph *g, DType t, ProductRounding rounds);
 
+/* The text of a program of one tile becomes that of a loop over tiles. */
+void product_loop(Text *out, const char *one, const char *wide);
+
 #endif

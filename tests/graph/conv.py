@@ -691,6 +691,22 @@ def images(folder):
         check(("== group" in text) == joined, f"groups of {shape} are joined")
 
 
+def loops(folder):
+    """Windows of one element some strides apart: where tiles outnumber processors, programs make
+    several, of parts of images."""
+    path, last = pathlib.Path(folder, "loop.py"), [0, 2, 3, 1]
+    for images, size, stride, boxes in (272, 8, 2, True), (4, 8, 2, False), (272, 9, 2, False):
+        path.write_text(IMAGE.format(
+            sizes=f"{images}, {size}, {size}, 64", weight="1016, 1, 1, 64", first=[0, 3, 1, 2],
+            order=[0, 3, 1, 2], n=2, stride=stride, pads=0, dilation=1, groups=1, last=last))
+        made = subprocess.run([NEREID, "graph", path, "--no-libraries", "--device", "cuda",
+                               "--emit", "plan"], capture_output=True, text=True)
+        check(made.returncode == 0, made.stderr[:2000])
+        text = made.stdout
+        check(("BI: " in text) == boxes, f"parts of {images} images of {size}")
+        check(not boxes or "tl.num_programs(0)" in text, f"a loop over tiles of {images} images")
+
+
 # Images, channels, sizes of an image, outputs, window, padding, dilation, stride; is the gradient
 # of the input one by phases, that of the weight a product of boxes, and in how many parts?
 GRADIENTS = [
@@ -889,6 +905,8 @@ def main():
             halves(folder)
         if "images" in args.names or (not args.names and args.device == "interp"):
             images(folder)
+        if "loops" in args.names or (not args.names and args.device == "interp"):
+            loops(folder)
         if "gradients" in args.names or (not args.names and args.device == "interp"):
             gradients(folder)
     return report()
