@@ -190,7 +190,10 @@ void release_body(Pipe *p, const Ahead *a) {
     if (st->code == NEST_DOT && runs_to_next(st, r->open)) nest_set_int(p->n, st, NA_open, 1);
   for (NestStmt *st = r->open; st; st = st->next)
     if (st->code == NEST_DOT) nest_set_int(p->n, st, NA_open, 1);
-  /* These are of the next iteration where there are two slots. */
-  at.before = p->depth > 2 ? NULL : r->open ? r->open : r->place;
+  /* Warps of one group arrive together, so that no warp waits long for others and the copies run
+   * under the work.  Of several groups one would wait for the others' first products: the copies,
+   * which are of the next iteration where there are two slots, follow the work. */
+  if (p->n->warps > WARPGROUP)
+    at.before = p->depth > 2 ? NULL : r->open ? r->open : r->place;
   pipe_issue_copies(p, &at, &copies);
 }
