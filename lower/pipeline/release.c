@@ -3,8 +3,9 @@
  *
  *   D-1 times: copy(ahead)                  the first iterations' operands
  *   for i { wait for slot i ; the first products, of slot i ; wait for all products ; arrive
+ *           of one warpgroup copy(ahead) after all warps' arrival
  *           work, and other products of it
- *           start the last products, of slot i ; copy(ahead) after all warps' arrival }
+ *           start the last products, of slot i ; of several copy(ahead) after all warps' arrival }
  *   wait for all products
  *
  * No barrier holds the warps in step, so that the units work on products of one warpgroup while
