@@ -465,15 +465,33 @@ typedef struct {
   const Pipe *p;
   uint8_t *where; /* by buffer id */
   uint8_t now;
-  bool combines; /* a reduction inside: bind may give it a buffer */
+  int64_t combines; /* bytes of reductions inside: bind gives them buffers */
 } Uses;
+
+/* Shared memory through which warps combine a reduction's or scan's results: each has one number of
+ * each result; of a scan an estimate. */
+static int64_t combine_bytes(const NestStmt *st) {
+  enum { SCAN = 16384 };
+  if (pipe_reduces_in_warps(st)) return 0;
+  if (st->code == NEST_SCAN) return SCAN;
+  const Layout *l = st->srcs[0].var->layout;
+  int axis = (int)nest_int(st, NA_axis, 0);
+  int64_t results = 1, bytes = 0;
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis == axis && l->d[i].hw == HW_WARP) results *= l->d[i].extent;
+  for (int a = 0; a < (int)l->rank; a++)
+    if (a != axis) results *= layout_padded(l, a);
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    if (st->srcs[i].kind == REF_VAR) bytes += dtype_bytes(st->srcs[i].var->dtype);
+  return results * bytes;
+}
 
 static void note_uses_of_block(Uses *u, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
     bool loop = st == u->p->loop;
     if (loop) u->now = INSIDE;
     bool alive = u->now == INSIDE || pipe_is_repeated(u->p->loop);
-    if (alive) u->combines |= !pipe_reduces_in_warps(st);
+    if (alive) u->combines += combine_bytes(st);
     for (uint32_t i = 0; i < st->nmems; i++)
       if (st->mems[i].buffer) u->where[st->mems[i].buffer->id] |= u->now;
     for (uint32_t r = 0; r < st->nregions; r++) note_uses_of_block(u, st->regions[r]);
@@ -484,9 +502,8 @@ static void note_uses_of_block(Uses *u, const NestBlock *b) {
 /* Shared memory that others than the rings need while the loop runs: an estimate, since they may
  * share bytes with each other, but none is smaller than the largest of them. */
 static int64_t other_bytes(const Pipe *p) {
-  enum { COMBINE_BYTES = 16384 };
   if (p->rings_alone) return 0;
-  Uses u = {p, ARENA_ARRAY(p->scratch, uint8_t, p->n->nbuffers + 1), BEFORE, false};
+  Uses u = {p, ARENA_ARRAY(p->scratch, uint8_t, p->n->nbuffers + 1), BEFORE, 0};
   note_uses_of_block(&u, p->n->body);
   int64_t sum = 0, largest = 0, most = p->u->machine->shared / 2;
   for (uint32_t i = 0; i < p->n->nbuffers; i++) {
@@ -497,7 +514,7 @@ static int64_t other_bytes(const Pipe *p) {
     if (bytes > largest) largest = bytes;
     sum += bytes;
   }
-  if (u.combines) sum += COMBINE_BYTES;
+  sum += u.combines;
   if (sum > most) sum = most;
   return sum > largest ? sum : largest;
 }

@@ -46,7 +46,7 @@ void plan_split_warps(const Plan *p, const Atom *atom, const Type *t, int warps,
   }
 }
 
-enum { PANEL_COLUMNS = 64, LEAST_SHARE = 32 };
+enum { PANEL_COLUMNS = 64, LEAST_SHARE = 16 };
 
 bool schedule_has_panels(const Type *result, int wn) {
   return wn == 1 || result->shape[1] / wn % PANEL_COLUMNS == 0;
