@@ -54,17 +54,26 @@ def _exp_parts(x, log2_hi: tl.constexpr, log2_lo: tl.constexpr):
 
 
 @triton.jit
+def _exp(x, log2_hi: tl.constexpr, log2_lo: tl.constexpr):
+    """base^x = 2^f * 2^n: n is the integer of -126 to 127 that is nearest to x log2(base), f the
+    rest, below -0.5 where the result is denormal: their product is rounded once."""
+    # The lowest bits of t are n + 127, the exponent of 2^n.
+    t = core.fma(x, log2_hi, 12582912.0 + 127.0)
+    t = core.max_nan(core.min_nan(t, 12582912.0 + 254.0), 12582912.0 + 1.0)
+    f = core.fma(x, log2_lo, core.fma(x, log2_hi, (12582912.0 + 127.0) - t))
+    return core.exp2(f) * core.bitcast(core.bitcast(t, tl.int32) << 23, tl.float32)
+
+
+@triton.jit
 def exp(x):
     """e^x; 1 ulp beside that of exp2."""
-    p, n = _exp_parts(core.max_nan(core.min_nan(x, 89.0), -104.0), 1.442695, 1.925963e-08)
-    return scale(p, n)
+    return _exp(x, 1.442695, 1.925963e-08)
 
 
 @triton.jit
 def exp10(x):
     """10^x; 1 ulp beside that of exp2."""
-    p, n = _exp_parts(core.max_nan(core.min_nan(x, 39.0), -46.0), 3.321928, 7.059537e-08)
-    return scale(p, n)
+    return _exp(x, 3.321928, 7.059537e-08)
 
 
 @triton.jit
