@@ -356,15 +356,60 @@ static int64_t registers_of(const Strips *s, int64_t threads) {
   return n < s->u->machine->regs ? n : s->u->machine->regs;
 }
 
-/* Two programs fit a multiprocessor if their rows do, with half of its registers each: one
- * computes while the other loads. */
-static bool plan_two(Planner *p, int64_t threads) {
-  enum { RESERVED = 1024, LEAST_REGISTERS = 64 }; /* RESERVED: of shared memory, a program */
+/* Ops on rows of which the value is made, that no walk has counted. */
+static int64_t count_row_ops(Planner *p, const TileValue *v) {
+  if (!v || !strip_is_row(p->s, v) || p->visited[v->id] == p->walks) return 0;
+  p->visited[v->id] = p->walks;
+  const TileOp *op = v->def;
+  int64_t n = op && tile_op_flags(op->code) & TILE_ELEM;
+  for (uint32_t i = 0; op && i < op->nargs; i++) n += count_row_ops(p, op->args[i]);
+  return n;
+}
+
+/* Registers that the loop needs: for its loads of a strip, addresses, and temporary values, which
+ * are the more the more ops it has. */
+static int64_t registers_needed(Planner *p, size_t loop, int64_t threads) {
+  enum { ADDRESSES = 16, REGISTER_BYTES = 4, FREE_OPS = 16 };
+  const Strips *s = p->s;
+  const StripLoop *l = s->loops.data[loop];
+  int64_t bytes = 0, ops = 0;
+  for (size_t i = 0; i < s->parks.len; i++) {
+    const StripPark *x = &s->parks.data[i];
+    if (x->first <= loop && loop <= x->last) bytes += bytes_of_strip(s, x);
+  }
+  p->walks++;
+  for (size_t i = 0; i < l->sinks.len; i++)
+    for (uint32_t k = 0; k < l->sinks.data[i]->nargs; k++)
+      ops += count_row_ops(p, l->sinks.data[i]->args[k]);
+  return ADDRESSES + bytes / threads / REGISTER_BYTES + (ops > FREE_OPS ? ops - FREE_OPS : 0);
+}
+
+static int64_t most_registers_needed(Planner *p, int64_t threads) {
+  int64_t most = 0;
+  for (size_t l = 0; l < p->s->loops.len; l++) {
+    int64_t n = registers_needed(p, l, threads);
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* Is all in shared memory that several loops need? */
+static bool parks_whole(const Strips *s) {
+  for (size_t i = 0; i < s->parks.len; i++)
+    if (s->parks.data[i].loops > 1 && s->parks.data[i].strips < strip_count(s)) return false;
+  return true;
+}
+
+/* So many programs fit a multiprocessor if their rows do, with that share of its registers each:
+ * one computes while another loads. */
+static bool plan_programs(Planner *p, int64_t threads, int64_t programs) {
+  enum { RESERVED = 1024, TWO_REGISTERS = 64 }; /* RESERVED: of shared memory, a program */
   Strips *s = p->s;
-  int64_t registers = registers_of(s, 2 * threads);
-  if (s->f->options.maxnreg || registers < LEAST_REGISTERS) return false;
-  take_room(p, s->u->machine->shared / 2 - RESERVED - STRIP_SHARED_LEFT);
-  if (!hold_rest(s, threads, registers)) return false;
+  int64_t registers = registers_of(s, programs * threads);
+  if (s->f->options.maxnreg || programs * threads > s->u->machine->peaks.threads) return false;
+  if (registers < (programs > 2 ? most_registers_needed(p, threads) : TWO_REGISTERS)) return false;
+  take_room(p, s->u->machine->shared / programs - RESERVED - STRIP_SHARED_LEFT);
+  if (programs > 2 ? !parks_whole(s) : !hold_rest(s, threads, registers)) return false;
   s->registers = (int)registers;
   return true;
 }
@@ -375,7 +420,8 @@ static bool plan_parks(Planner *p) {
   s->fit = STRIPS_TWO;
   for (size_t i = 0; i < s->parks.len; i++)
     s->parks.data[i].chained = any_needs_load(p, s->parks.data[i].load, NULL);
-  if (plan_two(p, threads)) return true;
+  for (int64_t programs = 3; programs > 1; programs--)
+    if (plan_programs(p, threads, programs)) return true;
   take_room(p, s->u->machine->shared - STRIP_SHARED_LEFT);
   bool whole = hold_rest(s, threads, registers_of(s, threads));
   s->fit = whole ? STRIPS_WHOLE : STRIPS_LOAD_AGAIN;
