@@ -63,10 +63,10 @@ void ptx_mbar_arrive(Ptx *p, const NestStmt *s) {
 }
 
 /* The instruction itself waits for some time. */
-void ptx_mbar_wait(Ptx *p, const NestStmt *s) {
-  Operand parity = ptx_source(p, &s->srcs[0], DT_I32), done = ptx_temp(p, RC_PRED);
+static void wait_parity(Ptx *p, const Mem *mbarrier, Operand parity) {
+  Operand done = ptx_temp(p, RC_PRED);
   int32_t again = ptx_label(p);
-  Address a = ptx_address(p, &s->mems[0]);
+  Address a = ptx_address(p, mbarrier);
   ptx_needs(p, BULK_PTX);
   ptx_place_label(p, again);
   ptx_begin(p);
@@ -83,6 +83,84 @@ void ptx_mbar_wait(Ptx *p, const NestStmt *s) {
   ptx_puts(p, " bra ");
   ptx_put_label(p, again);
   ptx_end(p);
+}
+
+void ptx_mbar_wait(Ptx *p, const NestStmt *s) {
+  wait_parity(p, &s->mems[0], ptx_source(p, &s->srcs[0], DT_I32));
+}
+
+/* ---- exchanges among thread blocks ---- */
+
+enum { EXCHANGE_PTX = 81 };
+
+/* The mbarrier expects what all warps of the cluster send. */
+static void make_exchange(Ptx *p, const NestStmt *s) {
+  Address full = ptx_address(p, &s->mems[1]);
+  int64_t bytes = (int64_t)p->nest->cluster * p->nest->warps * dtype_bytes(s->type);
+  static const char *const texts[2] = {"mbarrier.init.shared::cta.b64 ",
+                                       "mbarrier.arrive.expect_tx.shared::cta.b64 _, "};
+  for (int i = 0; i < 2; i++) {
+    ptx_begin(p);
+    ptx_puts(p, texts[i]);
+    ptx_put_address(p, &full);
+    ptx_puts(p, ", ");
+    ptx_put_int(p, i ? bytes : 1);
+    ptx_end(p);
+    if (!i) ptx_emit2(p, "fence.mbarrier_init.release.cluster", ptx_int(0), ptx_int(0));
+  }
+}
+
+/* One thread makes them before other blocks may send to this one. */
+bool ptx_make_exchanges(Ptx *p) {
+  Operand thread = ptx_temp(p, RC_B32), first = ptx_temp(p, RC_PRED), none = {0};
+  bool any = false;
+  for (const NestStmt *s = p->nest->body->first; s; s = s->next) {
+    if (s->code != NEST_EXCHANGE) continue;
+    p->guard = none;
+    if (!any) ptx_emit2(p, "mov.u32 $d, %tid.x", thread, thread);
+    if (!any) ptx_emit(p, "setp.eq.u32 $d, $a, $b", first, thread, ptx_int(0), thread);
+    any = true;
+    p->guard = first;
+    make_exchange(p, s);
+  }
+  p->guard = none;
+  return any;
+}
+
+/* Each store counts its bytes at the mbarrier of the block that it goes to. */
+static void send(Ptx *p, const NestStmt *s, Operand value, Operand at, Operand full) {
+  p->guard = ptx_guard(p, s);
+  ptx_begin(p);
+  ptx_puts(p, "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes");
+  ptx_puts(p, dtype_bytes(s->type) == 8 ? ".b64 " : ".b32 ");
+  ptx_put_address(p, &(Address){.base = at});
+  ptx_puts(p, ", ");
+  ptx_put_operand(p, &value);
+  ptx_puts(p, ", ");
+  ptx_put_address(p, &(Address){.base = full});
+  ptx_end(p);
+  p->guard.kind = PO_NONE;
+}
+
+static Operand shared_register(Ptx *p, const Mem *m) {
+  Address a = ptx_address(p, m);
+  Operand at = ptx_temp(p, RC_B32);
+  if (!a.base.kind) a.base = ptx_smem(p);
+  ptx_emit(p, "add.s32 $d, $a, $b", at, a.base, ptx_int(a.bytes), at);
+  return at;
+}
+
+void ptx_exchange(Ptx *p, const NestStmt *s) {
+  Operand value = ptx_source(p, &s->srcs[0], s->type);
+  Operand at = shared_register(p, &s->mems[0]), full = shared_register(p, &s->mems[1]);
+  Operand there = ptx_temp(p, RC_B32), counted = ptx_temp(p, RC_B32);
+  ptx_needs(p, EXCHANGE_PTX);
+  for (int rank = 0; rank < p->nest->cluster; rank++) {
+    ptx_emit(p, "mapa.shared::cluster.u32 $d, $a, $b", there, at, ptx_int(rank), at);
+    ptx_emit(p, "mapa.shared::cluster.u32 $d, $a, $b", counted, full, ptx_int(rank), full);
+    send(p, s, value, there, counted);
+  }
+  wait_parity(p, &s->mems[1], ptx_int(0));
 }
 
 /* The register with the address of the map's descriptor. */

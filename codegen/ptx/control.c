@@ -377,6 +377,7 @@ static void (*const by_code[NEST_OP_COUNT])(Ptx *p, const NestStmt *s) = {
     [NEST_CLUSTER_RANK] = ptx_cluster_rank,
     [NEST_CLUSTER_ARRIVE] = ptx_cluster_arrive,
     [NEST_CLUSTER_WAIT] = ptx_cluster_wait,
+    [NEST_EXCHANGE] = ptx_exchange,
     [NEST_SPECIAL] = ptx_special,
     [NEST_LANE] = ptx_lane,
     [NEST_WARP] = ptx_warp,

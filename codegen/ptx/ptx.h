@@ -345,6 +345,9 @@ void ptx_nprog(Ptx *p, const NestStmt *s);
 void ptx_cluster_rank(Ptx *p, const NestStmt *s);
 void ptx_cluster_arrive(Ptx *p, const NestStmt *s);
 void ptx_cluster_wait(Ptx *p, const NestStmt *s);
+void ptx_exchange(Ptx *p, const NestStmt *s);
+/* Makes the mbarriers of the nest's exchanges; false: it has none. */
+bool ptx_make_exchanges(Ptx *p);
 void ptx_special(Ptx *p, const NestStmt *s);
 void ptx_grid_dependency(Ptx *p, const NestStmt *s);
 void ptx_lane(Ptx *p, const NestStmt *s);

@@ -131,9 +131,19 @@ void ptx_bar(Ptx *p, const NestStmt *s) {
   p->guard.kind = PO_NONE;
 }
 
+static bool is_first_arrival(const NestStmt *s) {
+  while ((s = s->prev))
+    if (s->code == NEST_CLUSTER_ARRIVE) return false;
+  return true;
+}
+
+/* Before the first arrival there is nothing that other blocks may see but the mbarriers, which a
+ * fence publishes. */
 void ptx_cluster_arrive(Ptx *p, const NestStmt *s) {
-  (void)s;
-  ptx_emit2(p, "barrier.cluster.arrive.aligned", ptx_int(0), ptx_int(0));
+  bool relaxed = is_first_arrival(s) && ptx_make_exchanges(p);
+  const char *text = relaxed ? "barrier.cluster.arrive.relaxed.aligned"
+                             : "barrier.cluster.arrive.aligned";
+  ptx_emit2(p, text, ptx_int(0), ptx_int(0));
 }
 
 void ptx_cluster_wait(Ptx *p, const NestStmt *s) {

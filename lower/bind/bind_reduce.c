@@ -370,8 +370,32 @@ static void meet_before(Bind *s, const Warps *w) {
   nest_stmt(&s->b, NEST_CLUSTER_WAIT, 0, 0);
 }
 
-static void meet_after(Bind *s, const Warps *w) {
-  if (!w->joins) return;
+/* One store a warp: the blocks exchange what warps have, and need no other order. */
+static bool exchanges(const Bind *s, const Reduction *r, const Warps *w) {
+  int64_t bytes = dtype_bytes(bind_stored(r->acc[0]->dtype));
+  bool one = r->held == 1 && !r->kept && w->own == s->nest->warps;
+  return w->joins && one && (bytes == 4 || bytes == 8);
+}
+
+static void store_or_exchange(Bind *s, const Warps *w, NestStmt *st, bool exchange) {
+  enum { MBARRIER_BYTES = 8 };
+  if (!exchange) {
+    if (w->joins) nest_set_int(s->nest, st, NA_everywhere, 1);
+    return;
+  }
+  NestBuffer *full = nest_buffer(s->nest, "full", DT_I64, MBARRIER_BYTES, MBARRIER_BYTES);
+  NestStmt *made = nest_stmt(&s->b, NEST_EXCHANGE, 0, 1);
+  made->type = st->type;
+  made->srcs[0] = st->srcs[0];
+  made->guard = st->guard;
+  made->mems[0] = st->mems[0];
+  made->mems[1] = (Mem){.buffer = full};
+  st->mems[0].buffer->own = true; /* the exchange orders its accesses */
+  nest_remove(st);
+}
+
+static void meet_after(Bind *s, const Warps *w, bool exchange) {
+  if (!w->joins || exchange) return;
   nest_stmt(&s->b, NEST_CLUSTER_ARRIVE, 0, 0);
   nest_stmt(&s->b, NEST_CLUSTER_WAIT, 0, 0);
 }
@@ -391,7 +415,7 @@ static void store_parts(Bind *s, const Reduction *r, Warps *w) {
     NestBuilder outer = bind_open_loops(s, r->kept);
     NestStmt *st =
         bind_st_shared(s, ref_sub(r->acc[i], sub), t, w->buf[i], base, slot.bytes, guard);
-    if (w->joins) nest_set_int(s->nest, st, NA_everywhere, 1);
+    store_or_exchange(s, w, st, exchanges(s, r, w));
     bind_close(s, outer);
   }
 }
@@ -451,7 +475,7 @@ static bool fold_warps(Bind *s, Reduction *r) {
   if (w.warps == 1) return false;
   meet_before(s, &w);
   store_parts(s, r, &w);
-  meet_after(s, &w);
+  meet_after(s, &w, exchanges(s, r, &w));
   if (folds_by_lanes(s, r, &w)) {
     fold_parts_by_lanes(s, r, &w);
     return false;

@@ -146,7 +146,7 @@ static void add_product(Explaining *x, const NestStmt *s) {
 static void add_wait(Explaining *x, const NestStmt *s) {
   long long groups = nest_int(s, NA_groups, 0);
   const char *what = s->code == NEST_MMA_WAIT ? "products" : "copies";
-  if (s->code == NEST_BAR || s->code == NEST_CLUSTER_WAIT)
+  if (s->code == NEST_BAR || s->code == NEST_CLUSTER_WAIT || s->code == NEST_EXCHANGE)
     add_fact(x, s->span, "waits", "for all threads");
   else if (s->code == NEST_MBAR_WAIT) add_fact(x, s->span, "waits", "for the slot's boxes");
   else if (!groups) add_fact(x, s->span, "waits", arena_printf(x->arena, "for all %s", what));

@@ -280,6 +280,7 @@ void simulate_sync(Simulation *sim, const NestStmt *s) {
     case NEST_MMA_COMMIT: commit(sim->product_groups, &sim->nproducts, sim->products); break;
     case NEST_MMA_WAIT: wait_for_products(sim, open); break;
     case NEST_CLUSTER_WAIT:
+    case NEST_EXCHANGE:
     case NEST_BAR:
       sim->counts.issued += sim->weight;
       sim->counts.barriers += sim->weight;

@@ -101,6 +101,7 @@ static void start_nest_program(Run *r) {
   r->iterations = 0;
   memset(p->barriers, 0, sizeof p->barriers);
   p->mbarriers.len = 0;
+  p->exchanges.len = 0;
   p->stores.len = 0;
   p->cluster = (ClusterBarrier){.missing = r->warps};
   memset(p->bad_bytes, 1, (size_t)r->block_bytes * nest_blocks(r));

@@ -218,6 +218,7 @@ static Exec *const execs[NEST_OP_COUNT] = {
     [NEST_CLUSTER_RANK] = nest_exec_cluster_rank,
     [NEST_CLUSTER_ARRIVE] = nest_exec_cluster_arrive,
     [NEST_CLUSTER_WAIT] = nest_exec_cluster_wait,
+    [NEST_EXCHANGE] = nest_exec_exchange,
     [NEST_SPECIAL] = nest_exec_special,
     [NEST_LANE] = nest_exec_lane,
     [NEST_WARP] = nest_exec_warp,
@@ -281,7 +282,7 @@ static void code_numbers(Coder *c, Inst *in) {
   in->n = (uint32_t)nest_int(s, NA_n, 1);
   in->bytes = in->n * dtype_bytes(s->type);
   in->is_volatile = nest_int(s, NA_volatile, 0) != 0;
-  in->everywhere = nest_int(s, NA_everywhere, 0) != 0;
+  in->everywhere = s->code == NEST_EXCHANGE || nest_int(s, NA_everywhere, 0);
   switch (s->code) {
     case NEST_PID:
     case NEST_NPROG: in->a = nest_int(s, NA_axis, 0); break;

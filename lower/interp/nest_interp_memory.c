@@ -154,7 +154,7 @@ static void store_shared(Warp *w, const Inst *in, int64_t at, uint32_t lane, con
   at -= block_start(w);
   for (uint32_t block = first; block <= last; block++) {
     int64_t there = at + block * r->block_bytes;
-    race_shared(w, in, &in->mems[0], RACE_WRITE, lane, there);
+    if (in->stmt->code != NEST_EXCHANGE) race_shared(w, in, &in->mems[0], RACE_WRITE, lane, there);
     if (memcmp(p->shared + there, raw, in->bytes)) p->shared_changes++;
     memcpy(p->shared + there, raw, in->bytes);
     memcpy(p->bad_bytes + there, bad, in->bytes);
@@ -181,6 +181,31 @@ void nest_exec_st(Warp *w, const Inst *in) {
     if (p->buffer) store_shared(w, in, (int64_t)at, lane, raw[lane], bad[lane]);
     else store_global(w, in, at, lane, raw[lane]);
   }
+}
+
+/* ---- exchanges among blocks ---- */
+
+static Exchange *find_exchange(Prog *p, const NestStmt *st) {
+  for (size_t i = 0; i < p->exchanges.len; i++)
+    if (p->exchanges.data[i].stmt == st) return &p->exchanges.data[i];
+  Exchange x = {st, p->run->warps};
+  vec_push(p->run->arena, &p->exchanges, x);
+  return &p->exchanges.data[p->exchanges.len - 1];
+}
+
+/* No clocks are joined: warps learn nothing of each other but the values. */
+void nest_exec_exchange(Warp *w, const Inst *in) {
+  Prog *p = w->prog;
+  Exchange *x = find_exchange(p, in->stmt);
+  nest_exec_st(w, in);
+  w->yields = true;
+  w->exchange = in->stmt;
+  w->state = WARP_AT_EXCHANGE;
+  x->missing -= (uint32_t)__builtin_popcount(guard_lanes(w, in));
+  if (x->missing) return;
+  for (uint32_t i = 0; i < p->run->warps; i++)
+    if (p->warps[i].state == WARP_AT_EXCHANGE && p->warps[i].exchange == in->stmt)
+      p->warps[i].state = WARP_READY;
 }
 
 /* ---- atomics ---- */

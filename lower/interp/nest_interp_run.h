@@ -196,7 +196,7 @@ typedef struct {
 } Sync;
 
 typedef enum {
-  WARP_READY, WARP_AT_BARRIER, WARP_AT_MBARRIER, WARP_AT_CLUSTER, WARP_ENDED
+  WARP_READY, WARP_AT_BARRIER, WARP_AT_MBARRIER, WARP_AT_CLUSTER, WARP_AT_EXCHANGE, WARP_ENDED
 } WarpState;
 
 struct Warp {
@@ -223,6 +223,7 @@ struct Warp {
   uint64_t store_groups; /* committed, of boxes */
   uint32_t *held;    /* by register: of those in flight, which lanes were poison before */
   int64_t waits_at;  /* AT_MBARRIER: its address, and which phase */
+  const NestStmt *exchange; /* AT_EXCHANGE */
   uint32_t waits_parity;
   uint32_t fences;   /* of kind proxy, until now */
   uint64_t at, role_at; /* instructions until now, and until the role began */
@@ -238,6 +239,12 @@ typedef struct {
   uint32_t clock[MOST_WARPS];   /* what all knew that arrived, ... */
   uint32_t ended[MOST_WARPS];   /* ... when the last phase ended */
 } ClusterBarrier;
+
+/* An exchange of all warps of the cluster. */
+typedef struct {
+  const NestStmt *stmt;
+  uint32_t missing; /* stores: one a warp */
+} Exchange;
 
 typedef struct {
   uint64_t arrived; /* bits of warps */
@@ -266,6 +273,7 @@ struct Prog {
   Barrier barriers[BARRIERS];
   ClusterBarrier cluster;
   VEC(Mbarrier) mbarriers;
+  VEC(Exchange) exchanges;
   VEC(BoxStore) stores;
   uint8_t *shared;
   uint8_t *bad_bytes;
@@ -391,7 +399,7 @@ Exec nest_exec_op, nest_exec_select, nest_exec_ptr_add, nest_exec_undef, nest_ex
     nest_exec_for_next, nest_exec_while, nest_exec_branch, nest_exec_jump, nest_exec_back,
     nest_exec_role,
     nest_exec_role_end, nest_exec_bar, nest_exec_end, nest_exec_cluster_rank,
-    nest_exec_cluster_arrive, nest_exec_cluster_wait;
+    nest_exec_cluster_arrive, nest_exec_cluster_wait, nest_exec_exchange;
 Exec nest_exec_ld, nest_exec_st, nest_exec_atom, nest_exec_atom_cas, nest_exec_cp_async,
     nest_exec_cp_commit, nest_exec_cp_wait, nest_exec_ldmatrix;
 Exec nest_exec_mbar_init, nest_exec_mbar_arrive, nest_exec_mbar_wait, nest_exec_bulk_copy,

@@ -79,6 +79,8 @@ static void walk_lives(Lives *s, const NestBlock *b) {
     if (copies && s->depth > *copied) *copied = s->depth;
     bool everywhere = st->code == NEST_ST && nest_int(st, NA_everywhere, 0);
     if (st->code == NEST_MBAR_INIT || everywhere) live_always(s, st->mems[0].buffer);
+    for (int i = 0; st->code == NEST_EXCHANGE && i < 2; i++)
+      live_always(s, st->mems[i].buffer);
     if (!st->nregions) continue;
     s->depth += is_loop(st);
     for (uint32_t r = 0; r < st->nregions; r++) walk_lives(s, st->regions[r]);

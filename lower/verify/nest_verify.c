@@ -733,6 +733,15 @@ static bool check_st(NestCheck *c, const NestStmt *s) {
   return check_src(c, s, 0, s->type, n) && check_access(c, s, s->type, n);
 }
 
+static bool check_exchange(NestCheck *c, const NestStmt *s) {
+  bool fits = dtype_bytes(s->type) == 4 || dtype_bytes(s->type) == 8;
+  if (!check_cluster(c, s)) return false;
+  for (int i = 0; i < 2; i++)
+    if (!s->mems[i].buffer) return nest_fail(c, s, E_NEST_MBARRIER, nest_stmt_name(s));
+  if (!fits) return nest_fail(c, s, E_NEST_EXCHANGE, dtype_name(s->type));
+  return check_src(c, s, 0, s->type, 1) && check_access(c, s, s->type, 1);
+}
+
 static bool check_rmw(NestCheck *c, const NestStmt *s) {
   if (!check_has_attr(c, s, NA_kind) ||
       !check_word(c, s, NA_kind, "add and or xor xchg max min load store"))
@@ -1066,6 +1075,7 @@ static const Rule rules[NEST_OP_COUNT] = {
     [NEST_CLUSTER_RANK] = {false, check_cluster_rank},
     [NEST_CLUSTER_ARRIVE] = {false, check_cluster},
     [NEST_CLUSTER_WAIT] = {false, check_cluster},
+    [NEST_EXCHANGE] = {true, check_exchange},
     [NEST_LANE] = {false, check_number},
     [NEST_WARP] = {false, check_number},
     [NEST_LD] = {true, check_ld},

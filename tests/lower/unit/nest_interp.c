@@ -423,6 +423,7 @@ static void check_atom(const Atom *atom) {
   "%l = lane %g = eq %l, 0 : i32 "
 #define MET " cluster.arrive cluster.wait "
 #define SHARED " st [@b + %at], %r {everywhere} if %g : i32 "
+#define EXCHANGED " exchange [@b + %at], [@b + 8], %r if %g : i32 "
 #define BOX \
   "nest @k level thread {target \"sm_90a\", num_warps 1, lanes 32} { param %p : *f32 {arg 0} " \
   "map @m : f32 at %p [32 of 4, 2 of 8 by 16] " \
@@ -487,6 +488,9 @@ static void check_atom(const Atom *atom) {
   X("cluster with a barrier of a block", CLUSTER MET SHARED " bar %v = ld [@b + %o] : i32 }", "race: warp 1 reads byte 0 of `@b`, which lane 0 of warp 0 writes, with no barrier between") \
   X("cluster that overwrites", CLUSTER MET SHARED MET " %v = ld [@b + %o] : i32 st [@b + %at], 3 {everywhere} if %g : i32 }", "race: warp 0 reads byte 4 of `@b`, which lane 0 of warp 1 writes, with no barrier between") \
   X("cluster, each its own", CLUSTER MET " st [@b + %at], 5 if %g : i32 " MET " %v = ld [@b + %o] : i32 st [%q], %v if %g : i32 }", "the stored value is undefined here") \
+  X("exchange", CLUSTER MET EXCHANGED " %v = ld [@b + %o] : i32 st [%q], %v if %g : i32 }", "nothing") \
+  X("exchange that orders nothing else", CLUSTER MET SHARED EXCHANGED " %v = ld [@b + %o] : i32 }", "race: warp 1 reads byte 0 of `@b`, which lane 0 of warp 0 writes, with no barrier between") \
+  X("exchange to which a warp brings nothing", CLUSTER MET " %g = eq %r, 0 : i32 " EXCHANGED " }", "deadlock: in program 0, 2 warps have not ended (0 have), and a barrier waits for more") \
   X("cluster, one element", CLUSTER " st [%p], %r if %g : i32 }", "race: lane 0 of warp 0 writes an element of `%p`, which lane 0 of warp 1 writes, with no barrier between") \
   X("counts", "nest @k level thread {num_warps 4, lanes 32} { role {warps 2} { bar {id 1, warps 3} } role {warps 2} { bar {id 1, warps 4} } }", "this barrier waits for 3 warps, and others at it for 4") \
   X("spin", HEAD " { param %p : *i32 {arg 0} var %v : i32 uniform var %g : i1 uniform while %g { %v = ld [%p] {volatile} : i32 %g = ne %v, 99 : i32 } do { } }", "deadlock: 1 programs wait, and none is left to wake them") \
