@@ -384,17 +384,21 @@ void nest_exec_end(Warp *w, const Inst *in) {
 /* ---- barriers ---- */
 
 /* Joins the vector clocks of the warps at a barrier: each has now seen all epochs of the others. */
-static void join_clocks(Prog *p, uint64_t warps) {
+static bool is_at(const Warp *w, const Barrier *b) {
+  return w->state == WARP_AT_BARRIER && w->barrier == b;
+}
+
+static void join_clocks(Prog *p, const Barrier *b) {
   uint32_t joined[MOST_WARPS] = {0}, n = p->run->warps;
   for (uint32_t i = 0; i < n; i++) {
-    if (!(warps >> i & 1)) continue;
     Warp *w = &p->warps[i];
+    if (!is_at(w, b)) continue;
     w->clock[i]++;
     for (uint32_t k = 0; k < n; k++)
       if (w->clock[k] > joined[k]) joined[k] = w->clock[k];
   }
   for (uint32_t i = 0; i < n; i++)
-    if (warps >> i & 1) {
+    if (is_at(&p->warps[i], b)) {
       memcpy(p->warps[i].clock, joined, n * sizeof *joined);
       p->warps[i].settled = joined[i];
     }
@@ -417,13 +421,13 @@ void nest_exec_bar(Warp *w, const Inst *in) {
     expected = bar->expected;
   }
   bar->expected = expected;
-  bar->arrived |= UINT64_C(1) << w->id;
   w->state = WARP_AT_BARRIER;
+  w->barrier = bar;
   w->yields = true;
-  if ((uint32_t)__builtin_popcountll(bar->arrived) < expected) return;
-  join_clocks(p, bar->arrived);
+  if (++bar->arrived < expected) return;
+  join_clocks(p, bar);
   for (uint32_t i = 0; i < p->run->warps; i++)
-    if (bar->arrived >> i & 1) p->warps[i].state = WARP_READY;
+    if (is_at(&p->warps[i], bar)) p->warps[i].state = WARP_READY;
   bar->arrived = 0;
 }
 

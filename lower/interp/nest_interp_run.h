@@ -27,7 +27,7 @@
 #include "lower/target/atoms.h"
 #include "lower/interp/nest_interp.h"
 
-enum { MOST_LANES = 32, ANY_LANE = 63, LANE_BITS = 6, MOST_WARPS = 64 };
+enum { MOST_LANES = 32, ANY_LANE = 63, LANE_BITS = 6, MOST_WARPS = 128 };
 
 typedef struct Warp Warp;
 typedef struct Inst Inst;
@@ -224,6 +224,7 @@ struct Warp {
   uint32_t *held;    /* by register: of those in flight, which lanes were poison before */
   int64_t waits_at;  /* AT_MBARRIER: its address, and which phase */
   const NestStmt *exchange; /* AT_EXCHANGE */
+  const struct Barrier *barrier; /* AT_BARRIER */
   uint32_t waits_parity;
   uint32_t fences;   /* of kind proxy, until now */
   uint64_t at, role_at; /* instructions until now, and until the role began */
@@ -246,9 +247,8 @@ typedef struct {
   uint32_t missing; /* stores: one a warp */
 } Exchange;
 
-typedef struct {
-  uint64_t arrived; /* bits of warps */
-  uint32_t expected;
+typedef struct Barrier {
+  uint32_t arrived, expected; /* warps */
 } Barrier;
 enum { NAMED_BARRIERS = 16, BARRIERS = NAMED_BARRIERS + MOST_WARPS + 1 };
 

@@ -248,7 +248,7 @@ struct NestBlock {
 };
 
 /* Warps of a cluster at most, as many as the interpreter has. */
-enum { NEST_CLUSTER_WARPS = 64 };
+enum { NEST_CLUSTER_WARPS = 128 };
 
 typedef struct {
   Arena *arena;

@@ -44,7 +44,7 @@ typedef struct {
 } StripPark;
 
 /* The part of the rows that stays on the processor where several loops need it. */
-typedef enum { STRIPS_LOAD_AGAIN, STRIPS_WHOLE, STRIPS_TWO } StripsFit; /* TWO: programs' rows */
+typedef enum { STRIPS_LOAD_AGAIN, STRIPS_WHOLE, STRIPS_TWO, STRIPS_THREE } StripsFit; /* programs */
 
 typedef struct {
   Unit *u;

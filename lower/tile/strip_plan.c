@@ -411,13 +411,13 @@ static bool plan_programs(Planner *p, int64_t threads, int64_t programs) {
   take_room(p, s->u->machine->shared / programs - RESERVED - STRIP_SHARED_LEFT);
   if (programs > 2 ? !parks_whole(s) : !hold_rest(s, threads, registers)) return false;
   s->registers = (int)registers;
+  s->fit = programs > 2 ? STRIPS_THREE : STRIPS_TWO;
   return true;
 }
 
 static bool plan_parks(Planner *p) {
   Strips *s = p->s;
   int64_t threads = s->strip / STRIP_THREAD_ELEMENTS;
-  s->fit = STRIPS_TWO;
   for (size_t i = 0; i < s->parks.len; i++)
     s->parks.data[i].chained = any_needs_load(p, s->parks.data[i].load, NULL);
   for (int64_t programs = 3; programs > 1; programs--)
