@@ -197,6 +197,18 @@ static Value cast_pointer(Sema *S, Value v, Type elem, Span at) {
   return emit1(S, TILE_BITCAST, to, materialize(S, v, at), NULL, NULL, at);
 }
 
+/* The value that a cast has made wider, without a change, from a number of that type; else NULL. */
+static TileValue *widened_from(const TileValue *v, DType t) {
+  const TileOp *op = v->def;
+  if (!op || op->code != TILE_CAST || op->args[0]->type.dtype != t || t == DT_I1) return NULL;
+  DType wide = (DType)v->type.dtype;
+  /* f8e4b15 has bytes of its own for numbers that others have, too. */
+  bool floats = dtype_is_float(t) && t != DT_F8E4B15 && (wide == DT_F32 || wide == DT_F64);
+  bool ints = dtype_is_int(t) && dtype_is_int(wide);
+  bool exact = (floats || ints) && dtype_bits(wide) > dtype_bits(t);
+  return exact ? op->args[0] : NULL;
+}
+
 Value cast_to(Sema *S, Value v, Type elem, bool rtz, Span at) {
   if (v.kind == V_ERROR) return v;
   if (value_is_number(v) && elem.dtype != DT_PTR) return cast_number(S, v, (DType)elem.dtype, at);
@@ -207,6 +219,8 @@ Value cast_to(Sema *S, Value v, Type elem, bool rtz, Span at) {
   if (type_eq(type_element(from), elem)) return v;
   if (from.dtype == DT_PTR || elem.dtype == DT_PTR) return cast_pointer(S, v, elem, at);
   if (v.kind == V_CONST) return fold_cast(TILE_CAST, v, (DType)elem.dtype, rtz);
+  TileValue *same = widened_from(v.u.tile, (DType)elem.dtype);
+  if (same) return value_tile(same);
   v = emit1(S, TILE_CAST, type_like(elem, from), v.u.tile, NULL, NULL, at);
   if (rtz && v.kind == V_TILE) tile_set_str(S->fn, v.u.tile->def, TA_rounding, "rtz");
   return v;
