@@ -1,10 +1,12 @@
 """Layer normalization of each row, y = (x - mean) / sqrt(var + eps) * w + b, and its gradients.
 
 The gradients of w and b are sums over all rows.  Programs add their rows into one of GROUPS
-partial sums, each guarded by a lock; a second kernel adds up the partial sums.
+partial sums, each guarded by a lock; a second kernel adds up the partial sums.  Where registers can
+hold a row of sums, each of GROUPS programs takes every GROUPS-th row, and no lock is needed.
 
 build/nereid run examples/kernels/layer_norm.py:layer_norm_forward x_ptr=randn:f32[64,1000] w_ptr=rand:f32[1000] b_ptr=rand:f32[1000] out_ptr=empty:f32[64,1000] mean_ptr=empty:f32[64] rstd_ptr=empty:f32[64] n_cols=1000 eps=1e-5 -D BLOCK=1024 --grid 64
 build/nereid run examples/kernels/layer_norm.py:layer_norm_backward dy_ptr=randn:f32[64,1000] x_ptr=randn:f32[64,1000] w_ptr=rand:f32[1000] mean_ptr=zeros:f32[64] rstd_ptr=ones:f32[64] dx_ptr=empty:f32[64,1000] dw_parts_ptr=zeros:f32[8,1000] db_parts_ptr=zeros:f32[8,1000] locks_ptr=zeros:i32[8] n_cols=1000 -D GROUPS=8 -D BLOCK=1024 --grid 64
+build/nereid run examples/kernels/layer_norm.py:layer_norm_backward_rows dy_ptr=randn:f32[64,1000] x_ptr=randn:f32[64,1000] w_ptr=rand:f32[1000] mean_ptr=zeros:f32[64] rstd_ptr=ones:f32[64] dx_ptr=empty:f32[64,1000] dw_parts_ptr=empty:f32[8,1000] db_parts_ptr=empty:f32[8,1000] n_rows=64 n_cols=1000 -D GROUPS=8 -D BLOCK=1024 --grid 8
 build/nereid run examples/kernels/layer_norm.py:layer_norm_sum_parts dw_parts_ptr=rand:f32[8,1000] db_parts_ptr=rand:f32[8,1000] dw_ptr=empty:f32[1000] db_ptr=empty:f32[1000] n_cols=1000 -D GROUPS=8 -D BLOCK=128 --grid "cdiv(n_cols, BLOCK)"
 """
 import triton
@@ -57,6 +59,32 @@ def layer_norm_backward(dy_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_par
     tl.store(db_parts, tl.load(db_parts, mask=mask) + dy, mask=mask)
     tl.debug_barrier()  # all threads have stored before one of them opens the lock
     tl.atomic_xchg(locks_ptr + group, 0)
+
+
+@triton.jit
+def layer_norm_backward_rows(dy_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_parts_ptr,
+                             db_parts_ptr, n_rows, n_cols, GROUPS: tl.constexpr,
+                             BLOCK: tl.constexpr):
+    """GROUPS programs; the sums of a program are in registers until its last row."""
+    group = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n_cols
+    w = tl.load(w_ptr + cols, mask=mask, other=0.0).to(tl.float32)
+    dw = tl.zeros((BLOCK,), dtype=tl.float32)
+    db = tl.zeros((BLOCK,), dtype=tl.float32)
+    for row in range(group, n_rows, GROUPS):
+        dy = tl.load(dy_ptr + row * n_cols + cols, mask=mask, other=0.0).to(tl.float32)
+        x = tl.load(x_ptr + row * n_cols + cols, mask=mask, other=0.0).to(tl.float32)
+        rstd = tl.load(rstd_ptr + row)
+        xhat = tl.where(mask, (x - tl.load(mean_ptr + row)) * rstd, 0.0)
+        wdy = w * dy
+        along = tl.sum(xhat * wdy, axis=0) / n_cols
+        mean = tl.sum(wdy, axis=0) / n_cols
+        tl.store(dx_ptr + row * n_cols + cols, (wdy - xhat * along - mean) * rstd, mask=mask)
+        dw += dy * xhat
+        db += dy
+    tl.store(dw_parts_ptr + group * n_cols + cols, dw, mask=mask)
+    tl.store(db_parts_ptr + group * n_cols + cols, db, mask=mask)
 
 
 @triton.jit

@@ -133,6 +133,13 @@ def layer_norm_backward(rng, rows=10, n=100, groups=3, block=128):
 
 
 @case("layer_norm.py", tol=1e-5)
+def layer_norm_backward_rows(rng, rows=10, n=100, groups=3, block=128):
+    args, defines, _, expected = layer_norm_backward(rng, rows, n, groups, block)
+    del args["locks_ptr"]
+    return args | dict(n_rows=rows), defines, str(groups), expected
+
+
+@case("layer_norm.py", tol=1e-5)
 def layer_norm_sum_parts(rng, groups=8, n=100, block=64):
     dw, db = normal(rng, groups, n), normal(rng, groups, n)
     args = dict(dw_parts_ptr=dw, db_parts_ptr=db, dw_ptr=new("empty", "f32", n),
