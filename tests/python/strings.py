@@ -164,6 +164,12 @@ def check_tokens():
          [[["\2", "a", "b", "c", "\3"], ["\2", "d", "\3", "#", "#"]]])
     letters = loaded([tokens("x", "y", separators=[""])], inputs, "y", imports=ms)
     same("characters", letters.run(array("añ", "b")), [[["a", "ñ"], ["b", "#"]]])
+    # RE2's spaces, which have no \v, unlike Python's.
+    for pattern, want in (("\\s+", [["a", "b\vc"], ["d"]]), ("[\\s.]", [["a", "b\vc"], ["d"]])):
+        split = loaded([tokens("x", "y", separators=[pattern])], inputs, "y", imports=ms)
+        same(pattern, split.run(array("a\t \nb\vc", "\r\fd")), [[want[0], [*want[1], "#"]]])
+    words = loaded([tokens("x", "y", tokenexp="\\S+")], inputs, "y", imports=ms)
+    same("no spaces", words.run(array("a\vb c")), [[["a\vb", "c"]]])
     match = loaded([node("RegexFullMatch", "x", "y", pattern="(a|b)+c?")], inputs, "y", opset=20)
     same("matches", match.run(array("abc", "c", "ba", "abd")), [[True, False, True, False]])
 
@@ -198,6 +204,8 @@ def check_refused():
              17),
             ("numbers as strings", ["Cast", "string"], [node("Cast", "k", "y", to=TEXT)], 17),
             ("choices", ["expression a|ab"], [tokens("x", "y", tokenexp="a|ab")], 17),
+            ("no spaces in a class", ["expression [\\S]"], [tokens("x", "y", tokenexp="[\\S]+")],
+             17),
             ("lazy repeats", ["expression"], [tokens("x", "y", tokenexp="a+?")], 17),
             ("what RE2 alone has", ["expression"], [tokens("x", "y", tokenexp="\\pL+")], 17),
             ("categories of numbers", ["another type"],

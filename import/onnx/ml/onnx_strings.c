@@ -11,7 +11,7 @@
 
 /* A character may follow a backslash: a class or a border that all have, or a sign. */
 static bool is_plain_escape(char c) {
-  return c && strchr("dDwWbBntr.^$*+?()[]{}|\\/-_'\",;:!#&@~ ", c);
+  return c && strchr("dDwWbBntrf.^$*+?()[]{}|\\/-_'\",;:!#&@~ ", c);
 }
 
 /* The longest match is the first one where a single element repeats, and nothing is a choice. */
@@ -47,9 +47,31 @@ static const char *json_text(OnnxCall *c, const char *s) {
   return t.data;
 }
 
+/* The pattern with its classes of spaces spelled, which are RE2's: other libraries have \v among
+ * them. */
+static const char *spelled_spaces(OnnxCall *c, const char *s) {
+  static const char spaces[] = " \\t\\n\\f\\r";
+  Text t = text_new(c->b.in.g->arena);
+  bool in_class = false;
+  for (; *s; s++) {
+    bool space = *s == '\\' && (s[1] == 's' || s[1] == 'S');
+    if (space && in_class && s[1] == 'S') onnx_lack(c, "the regular expression [\\S]");
+    if (space) {
+      text_printf(&t, in_class ? "%s%s" : "[%s%s]", s[1] == 'S' ? "^" : "", spaces);
+      s++;
+      continue;
+    }
+    text_printf(&t, "%c", *s);
+    if (*s == '\\' && s[1]) text_printf(&t, "%c", *++s);
+    else in_class = in_class ? *s != ']' : *s == '[';
+  }
+  return t.data;
+}
+
 static const char *json_pattern(OnnxCall *c, const char *s, bool whole) {
-  if (!is_plain_pattern(s, whole)) onnx_lack(c, "the regular expression %s", s);
-  return json_text(c, s);
+  const char *spelled = spelled_spaces(c, s);
+  if (!is_plain_pattern(spelled, whole)) onnx_lack(c, "the regular expression %s", s);
+  return json_text(c, spelled);
 }
 
 /* ---- rules ---- */

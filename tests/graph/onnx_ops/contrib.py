@@ -75,16 +75,20 @@ def nbits(bits, zeros=None, size=16):
 
 
 # (operator, opset, inputs, attributes, number of results)
-def experts(activation, fused=0, biased=True, rows=normal(60, 5, 8), **more):
+TIED = np.array([[1, 1, 1, 1], [0, 2, 2, 0], [3, 3, 1, 3], [0, 0, 0, 1], [2, 2, 0, 0]], F)
+
+
+def experts(activation, fused=0, biased=True, rows=normal(60, 5, 8), gates=normal(63, 5, 4),
+            **more):
     """Four experts of 8 columns, 6 between the layers."""
     width = 6 * (1 + (fused > 0))
     bias = [normal(61, 4, width), normal(62, 4, 8)] if biased else [None, None]
-    return (MS + "MoE", 17, [rows, normal(63, 5, 4), normal(64, 4, width, 8), bias[0],
+    return (MS + "MoE", 17, [rows, gates, normal(64, 4, width, 8), bias[0],
                              normal(65, 4, 8, 6), bias[1]],
             dict(activation_type=activation, swiglu_fusion=fused, **more), 1)
 
 
-def packed_experts(bits, block, zeros, fused=1):
+def packed_experts(bits, block, zeros, fused=1, gates=normal(63, 5, 4)):
     def scales(seed, rows):
         shape = (4, rows, 2) if block else (4, rows)
         return (np.abs(normal(seed, *shape)) / (4 << bits)).astype(F)
@@ -93,7 +97,7 @@ def packed_experts(bits, block, zeros, fused=1):
         return bytes_of(seed, 4, rows, bits // 4) if block else bytes_of(seed, 4, rows * bits // 8)
 
     columns = 32 * bits // 8
-    inputs = [normal(70, 5, 32), normal(63, 5, 4), bytes_of(71, 4, 64, columns), scales(72, 64),
+    inputs = [normal(70, 5, 32), gates, bytes_of(71, 4, 64, columns), scales(72, 64),
               normal(73, 4, 64), bytes_of(74, 4, 32, columns), scales(75, 32), None]
     more = dict(block_size=block) if block else {}
     return (MS + "QMoE", 17, inputs + ([None] * 3 + [points(76, 64), points(77, 32)]) * zeros,
@@ -156,6 +160,7 @@ CALLS = [
       for size, step, dim in ((3, 2, -1), (2, 1, 0), (7, 3, 1))],
     *[experts(how, k=k, normalize_routing_weights=norm, biased=norm == 0)
       for how in ("relu", "gelu", "silu", "identity") for k, norm in ((1, 0), (3, 1))],
+    *[experts("relu", k=k, gates=TIED) for k in (1, 2, 3)], packed_experts(8, 0, 0, gates=TIED),
     experts("swiglu", 1, k=2, activation_alpha=1.702, activation_beta=1.0, swiglu_limit=0.7),
     experts("swiglu", 1, k=2, rows=normal(60, 1, 5, 8), normalize_routing_weights=1),
     *[packed_experts(bits, block, zeros) for bits in (4, 8) for block in (0, 16)
