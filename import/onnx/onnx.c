@@ -132,15 +132,46 @@ static void remove_abandoned(Onnx *r) {
   }
 }
 
+/* The nodes, up to the one that makes the value that is returned alone. */
+static bool read_nodes(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
+  Name result = r->given.result ? pool_name(r->names, r->given.result) : NULL;
+  for (size_t i = 0; i < g->n_node; i++) {
+    if (result && onnx_scope_find(s, result)) return true;
+    if (!onnx_nodes(r, s, g->node + i, 1)) return false;
+  }
+  return true;
+}
+
+static bool read_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g) {
+  Onnx__ValueInfo result = *g->output[0], *list[] = {&result};
+  Onnx__Graph part = *g;
+  if (!r->given.result) return read_graph_outputs(r, s, g);
+  result.name = (char *)(uintptr_t)r->given.result;
+  part.n_output = 1;
+  part.output = list;
+  return read_graph_outputs(r, s, &part);
+}
+
+/* No node makes what is an input. */
+static void unname_results(const Onnx *r, const Onnx__Graph *g) {
+  static char none[] = "";
+  for (uint32_t k = 0; k < r->given.nstages; k++)
+    for (size_t i = 0; i < g->n_node; i++)
+      for (size_t j = 0; j < g->node[i]->n_output; j++)
+        if (!strcmp(onnx_text(g->node[i]->output[j]), r->given.stages[k]))
+          g->node[i]->output[j] = none;
+}
+
 static bool read_model(void *reader) {
   Onnx *r = reader;
   r->model = onnx_unpack(r->file, r->scratch);
   if (!r->model) return false;
   const Onnx__Graph *g = r->model->graph;
   onnx_find_functions(r);
+  unname_results(r, g);
   OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
   bool ok = onnx_initializers(r, &s, g) && onnx_graph_inputs(r, &s, g) &&
-            onnx_nodes(r, &s, g->node, g->n_node) && read_graph_outputs(r, &s, g);
+            read_nodes(r, &s, g) && read_outputs(r, &s, g);
   if (ok) remove_abandoned(r);
   graph_part_names(r->graph);
   return report_lacks(r) && ok;

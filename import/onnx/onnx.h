@@ -35,7 +35,12 @@ typedef struct {
   const OnnxItems *items;
   uint32_t nitems;
   bool fixes_sizes; /* open sizes become those of the tensors: the graph is for these alone */
+  const char *const *stages; /* values of the file that are inputs after its own */
+  uint32_t nstages;
+  const char *result; /* a value of the file: the graph returns that alone; NULL: the file's own */
 } OnnxGiven;
+
+enum { ONNX_STAGES_MAX = 8 };
 
 /* A result as the file declares it. */
 typedef struct {
@@ -51,6 +56,7 @@ typedef struct {
   OnnxTexts texts;
   bool unknown;                  /* an operator or a dtype that no sizes and values make known */
   bool lacks;                    /* something is not supported */
+  const char *wanted; /* the value that decides which nodes there are; NULL: there is none */
 } OnnxFindings;
 
 /* The graph, with all types inferred.  NULL after an error; what is not supported is named all at

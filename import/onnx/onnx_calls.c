@@ -184,3 +184,13 @@ Node *onnx_scalar(OnnxCall *c, double value, DType t) {
   Arg a = whole ? build_int(&c->b, (int64_t)value) : arg_float(value);
   return build_full(&c->b, 0, NULL, a, t);
 }
+
+void onnx_want_input(OnnxCall *c, uint32_t i) {
+  const OnnxScope *s = c->scope;
+  bool named = c->proto->n_input > i && *onnx_text(c->proto->input[i]);
+  bool of_file = !s->outer && !s->function && named && c->in[i];
+  of_file = of_file && !c->in[i]->input && !c->in[i]->tensor;
+  if (of_file && !c->in[i]->is_text && !c->r->found->wanted)
+    c->r->found->wanted = arena_strndup(c->r->arena, c->proto->input[i],
+                                        strlen(c->proto->input[i]));
+}

@@ -126,6 +126,12 @@ static Node *build_zeros(OnnxCall *c, const ValueType *t) {
   return build_full(&c->b, t->rank, t->shape, zero, t->dtype);
 }
 
+_Noreturn static void lack_types(OnnxCall *c) {
+  onnx_lack(c,
+            "a condition that is known only when the model runs, of branches whose results "
+            "differ in type");
+}
+
 /* The branch's results where the flag is true, else `values`; zeros where that is NULL.  The nodes
  * of the branch are read before it is known of what types the values are that go in front of
  * them. */
@@ -139,6 +145,7 @@ static void read_guarded(OnnxCall *c, Node *flag, const Onnx__Graph *g, Node **v
   c->b.before = begin;
   l.carried[0] = onnx_carried(c, flag);
   for (uint32_t i = 0; i < c->nout; i++) {
+    if (values[i] && !value_type_eq(&values[i]->type, &l.next[i + 1]->type)) lack_types(c);
     Node *initial = values[i] ? values[i] : build_zeros(c, &l.next[i + 1]->type);
     l.carried[i + 1] = onnx_carried(c, initial);
   }
@@ -170,10 +177,7 @@ static void read_branches(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph
   OnnxValue **x = values_new(c, c->nout), **y = values_new(c, c->nout);
   onnx_read_body(c, yes, NULL, 0, x, c->nout);
   onnx_read_body(c, no, NULL, 0, y, c->nout);
-  if (!same_types(x, y, c->nout))
-    onnx_lack(c,
-              "a condition that is known only when the model runs, of branches whose results "
-              "differ in type");
+  if (!same_types(x, y, c->nout)) lack_types(c);
   Node *condition = onnx_in(c, 0);
   if (rank_of(condition)) condition = build_view(&c->b, condition, 0, NULL);
   for (uint32_t i = 0; i < c->nout; i++) {
@@ -190,8 +194,11 @@ void onnx_op_if(OnnxCall *c) {
   const OnnxKnown *k = onnx_known(c, 0);
   c->demanding = false;
   if (!k || k->n != 1 || k->dtype != DT_I1) {
+    const char *wanted = c->r->found->wanted;
+    onnx_want_input(c, 0); /* if one of the branches cannot be read, or both together */
     if (needs_guard(yes) || needs_guard(no)) read_guarded_branches(c, yes, no);
     else read_branches(c, yes, no);
+    c->r->found->wanted = wanted;
     return;
   }
   OnnxValue **out = values_new(c, c->nout);
@@ -258,9 +265,11 @@ static void abandon(Graph *g, Node *after) {
 /* Data decides how many turns there are. */
 static void read_data_loop(OnnxCall *c, const LoopCall *l) {
   enum { TURN, CONDITION, FIRST };
+  const char *wanted = c->r->found->wanted;
   OnnxLoop d = onnx_loop_new(c, l->carried + FIRST);
   OnnxValue **in = values_new(c, l->carried + FIRST);
   OnnxValue **out = values_new(c, 1 + l->carried + l->nscanned);
+  if (onnx_has(c, 0)) onnx_want_input(c, 0); /* if turns can be written out alone */
   for (uint32_t i = 0; i < l->nscanned; i++)
     if (onnx_wants(c, l->carried + i))
       onnx_lack(c, "values that are kept of each turn, in a loop that data ends");
@@ -279,6 +288,7 @@ static void read_data_loop(OnnxCall *c, const LoopCall *l) {
   onnx_loop_end(c, test, &d);
   for (uint32_t i = 0; i < l->carried; i++)
     onnx_set_alias(c, i, onnx_value_of_node(c, d.carried[FIRST + i]));
+  c->r->found->wanted = wanted;
 }
 
 /* How many turns there are at most; -1: data decides that. */
@@ -349,6 +359,7 @@ void onnx_op_loop(OnnxCall *c) {
 typedef struct {
   const Onnx__Graph *body;
   uint32_t nstates, nscanned, nkept; /* values passed on, inputs gone through, outputs kept */
+  uint32_t first;                    /* input of those gone through */
   uint32_t *axes;                    /* of the inputs */
   bool *reverse;
   const int64_t *out_axes; /* NULL: 0 each */
@@ -366,7 +377,10 @@ static void read_flags(OnnxCall *c, const char *name, bool *out, uint32_t n) {
 static int64_t scan_length(OnnxCall *c, const Scan *s, Node *const *x) {
   if (!s->nscanned) onnx_fail(c, E_ONNX_ATTR_VALUE, "num_scan_inputs", "0");
   Dim size = x[0]->type.shape[s->axes[0]];
-  if (!dim_is_int(size)) onnx_lack(c, "an axis of symbolic size");
+  if (!dim_is_int(size)) {
+    onnx_want_input(c, s->first);
+    onnx_lack(c, "an axis of symbolic size");
+  }
   if (size->value > TURNS_MAX) onnx_lack(c, "more than %d turns", TURNS_MAX);
   if (size->value == 0) onnx_lack(c, "an axis without elements");
   return size->value;
@@ -443,6 +457,7 @@ void onnx_op_scan(OnnxCall *c) {
   if (batched && onnx_has(c, 0)) onnx_lack(c, "sequence_lens");
   s.nscanned = (uint32_t)n;
   s.nstates = nin - s.nscanned;
+  s.first = first + s.nstates;
   if (s.body->n_output < s.nstates) onnx_fail(c, E_ONNX_BODY, s.body->n_input, s.body->n_output);
   s.nkept = (uint32_t)s.body->n_output - s.nstates;
   s.axes = ARENA_ARRAY(c->r->scratch, uint32_t, s.nscanned);

@@ -5,6 +5,7 @@
 #include "graph/ops/graph_text.h"
 #include "import/messages.h"
 #include "import/onnx/onnx_read.h"
+#include "runtime/support/array.h"
 
 /* ---- types ---- */
 
@@ -240,6 +241,28 @@ static bool check_items(const Inputs *in) {
   return true;
 }
 
+/* A value of the file that the caller computes. */
+static bool read_stage(Inputs *in, const char *name) {
+  Onnx *r = in->r;
+  Dim shape[GRAPH_RANK_MAX];
+  OnnxValue *v = onnx_value_new(r, pool_name(r->names, name));
+  Node *n = graph_node(r->graph, NODE_INPUT, NULL, 0, 0);
+  v->node = v->input = n;
+  v->number = in->number++;
+  const nereid_tensor *t = onnx_given_tensor(r, v);
+  if (!t || t->ndim < 0 || t->ndim > GRAPH_RANK_MAX)
+    return onnx_error(r, "inputs", E_GRAPH_UNDEFINED, name);
+  for (int32_t i = 0; i < t->ndim; i++) shape[i] = dim_int(r->graph->dims, t->shape[i]);
+  v->type = value_tensor(r->graph, array_dtype(t->dtype), (uint32_t)t->ndim, shape);
+  graph_fresh_name(r->graph, n, onnx_identifier(r, name, "value"));
+  n->location = r->location;
+  n->input.target = n->name;
+  if (strcmp(name, n->name) != 0) n->input.tensor = v->name;
+  n->type = v->type;
+  r->last_input = n;
+  return onnx_scope_define(r, in->scope, v);
+}
+
 /* Old files name initializers among the inputs; their values are those of the file. */
 bool onnx_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
   Inputs in = {r, s, g, 0};
@@ -249,6 +272,8 @@ bool onnx_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
     if (namemap_get(&s->values, name)) continue;
     if (!read_graph_input(&in, g->input[i])) return false;
   }
+  for (uint32_t i = 0; i < r->given.nstages; i++)
+    if (!read_stage(&in, r->given.stages[i])) return false;
   return true;
 }
 

@@ -82,6 +82,8 @@ struct OnnxCall {
 _Noreturn void onnx_fail(OnnxCall *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void onnx_lack(OnnxCall *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 _Noreturn void onnx_lack_strings(OnnxCall *c);
+/* The node could be read if the value of input i, or its sizes, were known. */
+void onnx_want_input(OnnxCall *c, uint32_t i);
 
 /* ---- strings: import/onnx/onnx_text.h ---- */
 

@@ -422,33 +422,40 @@ bool api_fixes_sizes(const nereid_executable *e, Execution *x, const nereid_tens
   return right && sized_make_first(e->sized, inputs, ninputs);
 }
 
-typedef int Call(nereid_executable *e, void *context);
+typedef int Call(nereid_executable *e, const ExecutionCall *c, void *context);
 
 typedef struct {
   Call *call;
+  const ExecutionCall *of;
   void *context;
 } SizedCall;
 
-static int call_sized(SizedPlan *p, void *context, bool *refused) {
+static int call_sized(SizedPlan *p, const nereid_tensor *inputs, int n, void *context,
+                      bool *refused) {
   const SizedCall *c = context;
   nereid_executable *e = sized_executable(p);
-  int code = c->call(e, c->context);
+  ExecutionCall of = *c->of;
+  of.inputs = inputs;
+  of.ninputs = n;
+  int code = c->call(e, &of, c->context);
   *refused = code && execution_refused(e->main);
   return code;
 }
 
-static int call_with(nereid_executable *e, const nereid_tensor *inputs, int ninputs, Call *call,
-                     void *context) {
-  SizedCall c = {call, context};
+static int call_with(nereid_executable *e, const ExecutionCall *of, Call *call, void *context) {
+  const nereid_tensor *inputs = of->inputs;
+  int ninputs = of->ninputs;
+  SizedCall c = {call, of, context};
   if (api_fixes_sizes(e, e->main, inputs, ninputs))
     return sized_use(e->sized, inputs, ninputs, call_sized, &c);
-  int code = api_is_sized(e) ? execution_check(e->main, inputs, ninputs, true) : call(e, context);
+  int code = api_is_sized(e) ? execution_check(e->main, inputs, ninputs, true)
+                             : call(e, of, context);
   return api_needs_sized(e, e->main, code) ? sized_use(e->sized, inputs, ninputs, call_sized, &c)
                                            : code;
 }
 
-static int check_call(nereid_executable *e, void *call) {
-  const ExecutionCall *c = call;
+static int check_call(nereid_executable *e, const ExecutionCall *c, void *unused) {
+  (void)unused;
   int code = execution_check(e->main, c->inputs, c->ninputs, true);
   return code ? code : api_describe_outputs(e, e->main, c->outputs, c->noutputs);
 }
@@ -459,11 +466,11 @@ int nereid_executable_check(nereid_executable *e, const nereid_tensor *inputs, i
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
   ExecutionCall c = {inputs, ninputs, outputs, noutputs, NULL, {0}};
-  return call_with(e, inputs, ninputs, check_call, &c);
+  return call_with(e, &c, check_call, NULL);
 }
 
-static int prepare_call(nereid_executable *e, void *call) {
-  const ExecutionCall *c = call;
+static int prepare_call(nereid_executable *e, const ExecutionCall *c, void *unused) {
+  (void)unused;
   int code = begin_run(e, c->inputs, c->ninputs, false);
   if (!code) code = execution_prepare(e->main, c->inputs, c->ninputs);
   return code ? code : api_describe_outputs(e, e->main, c->outputs, c->noutputs);
@@ -475,11 +482,11 @@ int nereid_executable_prepare(nereid_executable *e, const nereid_tensor *inputs,
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
   ExecutionCall c = {inputs, ninputs, outputs, noutputs, NULL, {0}};
-  return call_with(e, inputs, ninputs, prepare_call, &c);
+  return call_with(e, &c, prepare_call, NULL);
 }
 
-static int run_call(nereid_executable *e, void *call) {
-  const ExecutionCall *c = call;
+static int run_call(nereid_executable *e, const ExecutionCall *c, void *unused) {
+  (void)unused;
   int code = begin_run(e, c->inputs, c->ninputs, true);
   return code ? code : execution_run(e->main, c);
 }
@@ -490,7 +497,7 @@ int nereid_executable_run(nereid_executable *e, const nereid_tensor *inputs, int
   if (ninputs) REQUIRE(inputs);
   if (noutputs) REQUIRE(outputs);
   ExecutionCall c = {inputs, ninputs, outputs, noutputs, s, {0}};
-  return call_with(e, inputs, ninputs, run_call, &c);
+  return call_with(e, &c, run_call, NULL);
 }
 
 typedef struct {
@@ -522,14 +529,13 @@ typedef int PrintRun(nereid_executable *e, const ExecutionCall *c, Text *out);
 
 typedef struct {
   PrintRun *print;
-  const ExecutionCall *call;
   Text *out;
 } Printing;
 
-static int print_call(nereid_executable *e, void *printing) {
+static int print_call(nereid_executable *e, const ExecutionCall *c, void *printing) {
   const Printing *p = printing;
-  int code = begin_run(e, p->call->inputs, p->call->ninputs, true);
-  return code ? code : p->print(e, p->call, p->out);
+  int code = begin_run(e, c->inputs, c->ninputs, true);
+  return code ? code : p->print(e, c, p->out);
 }
 
 static int print_runs(char **text, size_t *size, PrintRun *print, nereid_executable *e,
@@ -539,8 +545,8 @@ static int print_runs(char **text, size_t *size, PrintRun *print, nereid_executa
   Arena *a = arena_new();
   if (!a) return error_out_of_memory();
   Text out = text_new(a);
-  Printing p = {print, &c, &out};
-  int code = call_with(e, c.inputs, c.ninputs, print_call, &p);
+  Printing p = {print, &out};
+  int code = call_with(e, &c, print_call, &p);
   if (!code) code = owned_copy(text, size, out.data, out.len);
   arena_free(a);
   return code;

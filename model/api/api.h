@@ -103,8 +103,10 @@ void sized_set_static(SizedPlans *s, int i);
 nereid_executable *sized_executable(const SizedPlan *p);
 /* That of the plan that was used last; NULL: there is none. */
 nereid_executable *sized_latest(SizedPlans *s);
-/* Uses a plan as a run would.  *refused: it is not for these inputs (execution_refused). */
-typedef int SizedUse(SizedPlan *p, void *context, bool *refused);
+/* Uses a plan as a run would; values that are computed first are among its inputs.  *refused: it is
+ * not for these inputs (execution_refused). */
+typedef int SizedUse(SizedPlan *p, const nereid_tensor *inputs, int n, void *context,
+                     bool *refused);
 /* Calls `use` with the plan for these inputs, which is made if there is none. */
 int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, void *context);
 /* The sizes of these inputs and those of the first run: those have no plan of their own (any more);

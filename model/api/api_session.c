@@ -100,12 +100,16 @@ typedef struct {
   const ExecutionCall *c;
 } SessionUse;
 
-static int use_part(SizedPlan *p, void *context, bool *refused) {
+static int use_part(SizedPlan *p, const nereid_tensor *inputs, int n, void *context,
+                    bool *refused) {
   const SessionUse *u = context;
+  ExecutionCall c = *u->c;
+  c.inputs = inputs;
+  c.ninputs = n;
   int code = take_part(u->s, p);
   if (code) return code;
   nereid_session *part = u->s->parts->session;
-  code = u->call(part, u->c);
+  code = u->call(part, &c);
   *refused = code && execution_refused(part->x);
   return code;
 }

@@ -6,6 +6,10 @@
  * plan, the model is read again for the sizes of the run, then for the values of its inputs too.
  * The executable that this gives is kept for the next run of the same ones.
  *
+ * Where a value that the model computes decides which nodes there are (the condition of an If whose
+ * results differ in shape, the length of a Scan), a plan computes that value first; for the rest of
+ * the model it is one more input, with its sizes and value.
+ *
  * On CPUs, where constants in the place of sizes make kernels faster, the sizes of the first run
  * have a plan of their own as long as no run has others. */
 #include <pthread.h>
@@ -25,6 +29,7 @@ struct SizedPlan {
   int64_t *sizes; /* of each input the number of axes, and their sizes */
   size_t nsizes;
   bool valued;   /* it is for values of inputs, too */
+  bool stage;    /* it computes the value that is the input after these */
   uint64_t used; /* when; the latest is the largest */
   int users;     /* calls and sessions, while which it is not freed */
 };
@@ -37,6 +42,7 @@ struct SizedPlans {
   SizedPlan **plans;
   int n;
   uint64_t clock;
+  ModelStages stages; /* without a result: values that each run computes first */
   bool fixes;     /* runs have had the sizes of the first one */
   int64_t *first; /* these; NULL: there was no run */
   size_t nfirst;
@@ -81,6 +87,7 @@ void sized_free(SizedPlans *s) {
   pthread_mutex_destroy(&s->lock);
   free(s->plans);
   free(s->first);
+  for (uint32_t i = 0; i < s->stages.n; i++) free((char *)(uintptr_t)s->stages.names[i]);
   free(s);
 }
 
@@ -139,8 +146,21 @@ static int keep_plan(SizedPlans *s, SizedPlan *p) {
   return 0;
 }
 
+/* Without one more value the model can't be read. */
+static int want_stage(SizedPlans *s, char *name, int code) {
+  bool known = s->stages.n == ONNX_STAGES_MAX;
+  for (uint32_t i = 0; i < s->stages.n; i++) known |= !strcmp(s->stages.names[i], name);
+  if (known) free(name);
+  else s->stages.names[s->stages.n++] = name;
+  return code;
+}
+
 /* The model for these sizes; with data also for values. */
 static int compile_sized(SizedPlans *s, SizedPlan *p, const nereid_tensor *inputs, int n) {
+  ModelStages stages = s->stages;
+  char *wanted;
+  stages.n = (uint32_t)(n - (int)executable_inputs(s->of->e));
+  stages.result = p->stage ? s->stages.names[stages.n] : NULL;
   const OnnxFindings *found = &s->of->model->found;
   nereid_tensor *given = calloc((size_t)n + 1, sizeof *given);
   nereid_graph_items *items = calloc(found->items.len + 1, sizeof *items);
@@ -153,7 +173,9 @@ static int compile_sized(SizedPlans *s, SizedPlan *p, const nereid_tensor *input
     items[i] = (nereid_graph_items){found->items.data[i].input, found->items.data[i].n};
   nereid_graph g = {
       .source = {.inputs = given, .ninputs = n, .items = items, .nitems = (int)found->items.len}};
-  int code = model_read_sized(&g.model, &g.source, s->of->model);
+  int code = model_read_sized(&g.model, &g.source, &stages, s->of->model, &wanted);
+  if (wanted && p->valued) code = want_stage(s, wanted, code);
+  else free(wanted);
   if (!code) code = nereid_executable_new(&p->e, &g, s->of->device, &s->options);
   model_free(g.model);
   free(given);
@@ -164,10 +186,10 @@ static int compile_sized(SizedPlans *s, SizedPlan *p, const nereid_tensor *input
 }
 
 static int new_plan(SizedPlan **out, SizedPlans *s, const nereid_tensor *inputs, int n,
-                    bool valued) {
-  SizedPlan *p = calloc(1, sizeof *p);
+                    SizedPlan how) {
+  SizedPlan *p = malloc(sizeof *p);
   if (!p) return error_out_of_memory();
-  p->valued = valued;
+  *p = how;
   p->sizes = sizes_of_inputs(inputs, n, &p->nsizes);
   int code = p->sizes ? compile_sized(s, p, inputs, n) : error_out_of_memory();
   if (code) plan_free(p);
@@ -175,54 +197,121 @@ static int new_plan(SizedPlan **out, SizedPlans *s, const nereid_tensor *inputs,
   return code;
 }
 
-static int use_plan(SizedPlans *s, SizedPlan *p, SizedUse *use, void *context, bool *refused) {
+typedef struct {
+  const nereid_tensor *inputs;
+  int n;
+  SizedUse *use;
+  void *context;
+  bool stage; /* of a plan that computes the value after these inputs */
+} Using;
+
+/* A stage's plan is used under the lock: its result is in memory that the next run writes. */
+static int use_plan(SizedPlans *s, SizedPlan *p, const Using *u, bool *refused) {
   *refused = false;
   p->used = ++s->clock;
   p->users++;
-  pthread_mutex_unlock(&s->lock);
-  int code = use(p, context, refused);
-  pthread_mutex_lock(&s->lock);
+  if (!u->stage) pthread_mutex_unlock(&s->lock);
+  int code = u->use(p, u->inputs, u->n, u->context, refused);
+  if (!u->stage) pthread_mutex_lock(&s->lock);
   p->users--;
   return code;
 }
 
 /* Tries the existing plans: where one is for other values, the next may be for these. */
-static int use_known(SizedPlans *s, const int64_t *sizes, size_t n, SizedUse *use, void *context,
-                     bool *refused, bool *valued) {
+static int use_known(SizedPlans *s, const int64_t *sizes, size_t n, const Using *u, bool *refused,
+                     bool *valued) {
   int code = 0;
   *refused = true;
   for (int i = 0; i < s->n && *refused; i++) {
     SizedPlan *p = s->plans[i];
-    if (!has_sizes(p, sizes, n)) continue;
+    if (p->stage != u->stage || !has_sizes(p, sizes, n)) continue;
     *valued |= p->valued;
-    code = use_plan(s, p, use, context, refused);
+    code = use_plan(s, p, u, refused);
     *refused &= p->valued;
     if (!*refused) return code;
   }
   return code;
 }
 
-static int use_locked(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use,
-                      void *context) {
+static int use_locked(SizedPlans *s, const Using *u) {
   bool refused, valued = false;
   size_t count;
-  int64_t *sizes = sizes_of_inputs(inputs, n, &count);
+  int64_t *sizes = sizes_of_inputs(u->inputs, u->n, &count);
   if (!sizes) return error_out_of_memory();
-  int code = use_known(s, sizes, count, use, context, &refused, &valued);
+  int code = use_known(s, sizes, count, u, &refused, &valued);
   free(sizes);
   if (!refused) return code;
   SizedPlan *p;
-  code = valued ? NEREID_E_FILE : new_plan(&p, s, inputs, n, false);
-  if (code == NEREID_E_FILE) code = new_plan(&p, s, inputs, n, true);
+  SizedPlan how = {.stage = u->stage};
+  code = valued ? NEREID_E_FILE : new_plan(&p, s, u->inputs, u->n, how);
+  how.valued = true;
+  if (code == NEREID_E_FILE) code = new_plan(&p, s, u->inputs, u->n, how);
   if (code) return code;
   code = keep_plan(s, p);
   if (code) plan_free(p);
-  return code ? code : use_plan(s, p, use, context, &refused);
+  return code ? code : use_plan(s, p, u, &refused);
+}
+
+/* ---- values that a run computes first ---- */
+
+/* A copy of a result in host memory, which one allocation has with its shape. */
+static int copy_result(nereid_tensor *out, const nereid_tensor *t) {
+  int64_t elements = 1, rank = t->ndim;
+  for (int i = 0; i < t->ndim; i++) elements *= t->shape[i];
+  size_t bytes = (size_t)elements * ((size_t)t->dtype.bits + 7) / 8, head = (size_t)rank * 8;
+  char *copy = malloc(head + bytes + 1);
+  if (!copy) return error_out_of_memory();
+  memcpy(copy, t->shape, head);
+  memcpy(copy + head, (const char *)t->data + t->byte_offset, bytes);
+  *out = *t;
+  out->shape = (int64_t *)(void *)copy;
+  out->data = copy + head;
+  out->byte_offset = 0;
+  out->strides = NULL;
+  return 0;
+}
+
+/* Runs the plan of a stage; `result`: where its value goes. */
+static int run_stage(SizedPlan *p, const nereid_tensor *inputs, int n, void *result,
+                     bool *refused) {
+  nereid_tensor made = {0};
+  int code = nereid_executable_run(p->e, inputs, n, &made, 1, NULL);
+  *refused = code && execution_refused(p->e->main);
+  return code ? code : copy_result(result, &made);
+}
+
+/* Those of the run, and then values that it computes. */
+static int use_staged(SizedPlans *s, Using u) {
+  int own = u.n, most = own + ONNX_STAGES_MAX;
+  nereid_tensor *all = calloc((size_t)most, sizeof *all);
+  if (!all) return error_out_of_memory();
+  memcpy(all, u.inputs, (size_t)own * sizeof *all);
+  u.inputs = all;
+  int code = 0;
+  while (u.n < own + (int)s->stages.n) {
+    Using stage = {all, u.n, run_stage, &all[u.n], true};
+    code = use_locked(s, &stage);
+    if (code) break;
+    u.n++;
+    if (u.n < own + (int)s->stages.n) continue;
+    code = use_locked(s, &u); /* which may find another stage */
+    if (code != NEREID_E_FILE) break;
+  }
+  for (int i = own; i < u.n; i++) free(all[i].shape);
+  free(all);
+  return code;
+}
+
+static bool has_stages(const SizedPlans *s) {
+  return s->stages.n && device_kind(s->of->device) != NEREID_PTX;
 }
 
 int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, void *context) {
+  Using u = {inputs, n, use, context, false};
   pthread_mutex_lock(&s->lock);
-  int code = use_locked(s, inputs, n, use, context);
+  bool staged = has_stages(s);
+  int code = staged ? use_staged(s, u) : use_locked(s, &u);
+  if (code == NEREID_E_FILE && !staged && has_stages(s)) code = use_staged(s, u);
   pthread_mutex_unlock(&s->lock);
   return code;
 }
@@ -234,7 +323,7 @@ static void open_sizes(SizedPlans *s) {
   s->fixes = false;
   for (int i = 0; i < s->n; i++) {
     SizedPlan *p = s->plans[i];
-    if (p->valued || p->users || !has_sizes(p, s->first, s->nfirst)) continue;
+    if (p->valued || p->stage || p->users || !has_sizes(p, s->first, s->nfirst)) continue;
     plan_free(p);
     s->plans[i--] = s->plans[--s->n];
   }
@@ -261,7 +350,7 @@ FirstSizes sized_compare(SizedPlans *s, const nereid_tensor *inputs, int n) {
 static bool make_first(SizedPlans *s, const nereid_tensor *inputs, int n) {
   SizedPlan *p;
   if (!s->fixes || s->first) return s->fixes;
-  s->fixes = !new_plan(&p, s, inputs, n, false);
+  s->fixes = !new_plan(&p, s, inputs, n, (SizedPlan){0});
   if (s->fixes && keep_plan(s, p)) plan_free(p), s->fixes = false;
   if (s->fixes) s->first = sizes_of_inputs(inputs, n, &s->nfirst);
   s->fixes &= s->first != NULL;

@@ -43,6 +43,8 @@ typedef struct {
   const nereid_graph_source *source;
   ReadingKind kind;
   const Model *of; /* which has the file open; NULL: it is opened */
+  const ModelStages *stages; /* of READ_SIZED */
+  char **wanted;
 } Reading;
 
 /* The file's name decides too, for an archive whose first bytes were cut off. */
@@ -181,9 +183,13 @@ static int read_sized_body(void *arg) {
   Model *m = r->m;
   OnnxGiven given = given_of(m, r->source);
   given.fixes_sizes = true;
+  given.stages = r->stages->names;
+  given.nstages = r->stages->n;
+  given.result = r->stages->result;
   m->onnx = onnx_again(m->arena, m->names, m->diags, r->of->onnx);
   m->weights = weights_new(m->arena);
   m->graph = onnx_read(m->arena, m->names, m->diags, m->onnx, given, m->weights, &m->found);
+  if (!m->graph && m->found.wanted) *r->wanted = strdup(m->found.wanted);
   return m->graph ? 0 : report_model_errors(m);
 }
 
@@ -244,7 +250,9 @@ static bool has_plan_of(Model *m, const nereid_graph_source *s, int64_t chosen) 
   onnx_close(f);
   if (found.texts.tables.len) return false; /* which the inputs alone don't have */
   m->found.texts = found.texts;
-  return !found.unknown && (!found.lacks || has_numbers(m)) && complete_outputs(m, g);
+  m->found.wanted = found.wanted;
+  bool values = found.wanted || has_numbers(m);
+  return !found.unknown && (!found.lacks || values) && complete_outputs(m, g);
 }
 
 /* Sizes that no model can have are tried in vain: of coordinates there are few. */
@@ -276,7 +284,7 @@ static int read_inputs_body(void *arg) {
   if (!m->onnx) return NEREID_E_FILE;
   m->weights = weights_new(m->arena);
   m->graph = onnx_read_inputs(m->arena, m->names, m->diags, m->onnx, given_of(m, s), &m->found);
-  return m->graph && model_is_open(m) && has_sized_plans(m, s) ? 0 : NEREID_E_FILE;
+  return m->graph && has_sized_plans(m, s) && model_is_open(m) ? 0 : NEREID_E_FILE;
 }
 
 /* What the model's file has itself for an input that is no parameter. */
@@ -427,8 +435,11 @@ int model_read(Model **out, const nereid_graph_source *source) {
   return read_model(out, (Reading){.source = source, .kind = READ_MODEL});
 }
 
-int model_read_sized(Model **out, const nereid_graph_source *source, const Model *of) {
-  return read_model(out, (Reading){.source = source, .kind = READ_SIZED, .of = of});
+int model_read_sized(Model **out, const nereid_graph_source *source, const ModelStages *stages,
+                     const Model *of, char **wanted) {
+  Reading r = {.source = source, .kind = READ_SIZED, .of = of, .stages = stages, .wanted = wanted};
+  *wanted = NULL;
+  return read_model(out, r);
 }
 
 int model_read_inputs(Model **out, const nereid_graph_source *source, int code) {
@@ -443,7 +454,7 @@ int model_read_inputs(Model **out, const nereid_graph_source *source, int code) 
 
 /* Sizes, and numbers that may decide sizes. */
 bool model_is_open(const Model *m) {
-  bool open = false;
+  bool open = m->onnx && m->found.wanted;
   for (const Node *n = m->onnx && m->graph ? m->graph->first : NULL; n; n = n->next) {
     if (n->kind != NODE_INPUT || n->input.kind != INPUT_USER) continue;
     open |= !dtype_is_float(n->type.dtype);

@@ -30,9 +30,19 @@ typedef struct {
 
 /* Codes and messages are those of nereid.h. */
 int model_read(Model **out, const nereid_graph_source *source);
+/* Values of an ONNX model that are computed before the rest of it is read: inputs after its own.
+ * `result`: the model returns the value of that name alone; NULL: what the file returns. */
+typedef struct {
+  const char *names[ONNX_STAGES_MAX];
+  uint32_t n;
+  const char *result;
+} ModelStages;
+
 /* Reads the ONNX model of `of` again, which must outlive it, for the sizes that the source's inputs
- * have. */
-int model_read_sized(Model **out, const nereid_graph_source *source, const Model *of);
+ * have.  *wanted: after an error, a copy of the name of a value without which the rest cannot be
+ * read; NULL: there is none. */
+int model_read_sized(Model **out, const nereid_graph_source *source, const ModelStages *stages,
+                     const Model *of, char **wanted);
 /* A model of ONNX's that was refused, as sizes or values of inputs are open: its inputs alone.
  * After an error the message is that of the refusal. */
 int model_read_inputs(Model **out, const nereid_graph_source *source, int code);

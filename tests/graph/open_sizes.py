@@ -53,6 +53,43 @@ TWICE = {"then_branch": o.graph([o.node("Concat", "x x", "a", axis=0)], outputs=
          "else_branch": o.graph([o.node("ReduceSum", "x", "b", keepdims=0)], outputs="b")}
 IF = o.model([o.node("If", "c", "z", **TWICE)],
              {"c": o.boolean(), "x": o.f32("n", 4)}, {"z": o.f32()})
+
+
+def twice_or_sum(x, limit=3):
+    """What IF_OF_DATA gives."""
+    return np.concatenate([x, x]) if x.max(initial=-np.inf) > limit else x.sum()
+
+
+def decided(of, limit, result, branches):
+    """Nodes: an If that data of a node decides, whose results differ in shape."""
+    return [o.node("Abs", of, of + "a"), o.node("ReduceMax", of + "a", of + "m", keepdims=0),
+            o.node("Greater", f"{of}m {limit}", of + "c"),
+            o.node("If", of + "c", result, **branches)]
+
+
+def branches(of):
+    return {"then_branch": o.graph([o.node("Concat", f"{of} {of}", "a", axis=0)], outputs="a"),
+            "else_branch": o.graph([o.node("ReduceSum", of, "b", keepdims=0)], outputs="b")}
+
+
+def scalar(name, value):
+    return o.tensor(name, "f4", [], np.float32(value).tobytes())
+
+
+IF_OF_DATA = o.model(decided("x", "three", "z", branches("x")), {"x": o.f32("n", 4)},
+                     {"z": o.f32()}, [scalar("three", 3)])
+IF_OF_IF = o.model(decided("x", "three", "y", branches("x")) +
+                   decided("y", "thirty", "z", {
+                       **branches("y"), "then_branch": o.graph([
+                           o.node("Concat", "y y", "a", axis=0)], outputs="a")}),
+                   {"x": o.f32(2, 4)}, {"z": o.f32()}, [scalar("three", 3), scalar("thirty", 30)])
+LOOP_OF_DATA = o.model([
+    o.node("ReduceMax", "x", "m", keepdims=0), o.node("Cast", "m", "t", to=7),
+    o.node("Loop", "t - start", "last z", body=TURN)], {"x": o.f32("n", 4)}, {"z": o.f32("k", 1)},
+    [o.floats("step", 1), o.floats("start", 1)])
+SCAN_OF_DATA = o.model([o.node("Unique", "x", "few", axis=0), o.node(
+    "Scan", "start few", "last z", body=CUMULATIVE, num_scan_inputs=1)], {"x": o.f32("n", 4)},
+    {"z": o.f32("k", 4)}, [o.tensor("start", "f4", [4], bytes(16))])
 SCALED = dict(mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 RESIZE = o.model([o.node("Resize", "x - by", "z", **SCALED)], {"x": o.f32(1, 1, "h", "w")}, "z",
                  [o.floats("by", 1, 1, 2, 2)])
@@ -119,6 +156,14 @@ CASES = [
     ("loop", LOOP, [((np.array(n), x(1)), x(n).reshape(n, 1)) for n in (4, 1, 4)]),
     ("if", IF, [((YES, x(2, 4)), np.concatenate([x(2, 4)] * 2)), ((NO, x(2, 4)), x(2, 4).sum()),
                 ((YES, x(1, 4)), np.concatenate([x(1, 4)] * 2))]),
+    ("if_of_data", IF_OF_DATA, [((k * x(n, 4),), twice_or_sum(k * x(n, 4)))
+                                for k, n in ((1, 2), (0, 2), (0, 3), (2, 2), (1, 2), (0, 2))]),
+    ("if_of_if", IF_OF_IF, [((k * x(2, 4),), twice_or_sum(twice_or_sum(k * x(2, 4)), 30))
+                            for k in (0, 1, 2, 0, 4)]),
+    ("loop_of_data", LOOP_OF_DATA, [((np.full((2, 4), k, "f4"),), x(k).reshape(k, 1))
+                                    for k in (3, 1, 3, 0, 5)]),
+    ("scan_of_data", SCAN_OF_DATA,
+     [((np.repeat(x(n, 4), 2, 0),), np.cumsum(x(n, 4), 0)) for n in (3, 1, 2, 3)]),
     ("resize", RESIZE, [((x(1, 1, h, w),), x(1, 1, h, w).repeat(2, 2).repeat(2, 3))
                         for h, w in ((2, 3), (1, 1), (3, 2))]),
 ]

@@ -25,7 +25,7 @@ Node *onnx_convolution(OnnxCall *c, Node *x, Node *weight, Node *bias) {
   if (rank_of(weight) != rank_of(x) || rank_of(x) < 3)
     onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, &weight->type));
   OnnxWindow w = onnx_window(c, x, weight->type.shape + 2);
-  if (!onnx_window_is_even(&w)) {
+  if (!onnx_window_is_even(&w) || onnx_is_empty(x)) {
     x = onnx_window_pad(c, &w, x, arg_float(0), false);
     memset(w.before, 0, sizeof w.before);
   }

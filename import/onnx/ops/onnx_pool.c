@@ -99,7 +99,7 @@ static void pool_with_indices(OnnxCall *c, const OnnxWindow *w, Node *x) {
 
 static Node *pool_largest(OnnxCall *c, OnnxWindow w, Node *x) {
   uint32_t none = fit_windows(c, x, &w);
-  if (!aten_pads(&w)) {
+  if (!aten_pads(&w) || onnx_is_empty(x)) {
     x = onnx_window_pad(c, &w, x, least_of(c, x->type.dtype), true);
     memset(w.before, 0, sizeof w.before);
   }
@@ -204,8 +204,8 @@ Node *onnx_average_pool(OnnxCall *c, Node *x) {
   OnnxWindow w = onnx_window(c, x, NULL);
   bool all = onnx_flag(c, "count_include_pad", false);
   uint32_t none = fit_windows(c, x, &w);
-  Node *y = aten_pads(&w) && !is_dilated(&w) ? pool_average(c, &w, x, all)
-                                             : average_of_rest(c, &w, x, all);
+  bool plain = aten_pads(&w) && !is_dilated(&w) && !onnx_is_empty(x);
+  Node *y = plain ? pool_average(c, &w, x, all) : average_of_rest(c, &w, x, all);
   return without(&c->b, y, none);
 }
 

@@ -3,7 +3,7 @@
 
 #include "graph/messages.h"
 #include "import/messages.h"
-#include "import/onnx/onnx_op.h"
+#include "import/onnx/ops/onnx_shared.h"
 
 static Arg dims_arg(OnnxCall *c, uint32_t n, const Dim *dims) {
   return arg_dims(c->b.in.g, n, dims);
@@ -176,18 +176,12 @@ void onnx_op_tile(OnnxCall *c) {
 
 /* ---- joining and splitting ---- */
 
-static bool is_empty(const Node *x) {
-  for (uint32_t i = 0; i < rank_of(x); i++)
-    if (dim_is(x->type.shape[i], 0)) return true;
-  return false;
-}
-
 /* Without inputs that add nothing along the axis: ONNX Runtime takes any other sizes of these where
  * one has elements. */
 static uint32_t drop_empty(Node **x, uint32_t n, uint32_t axis) {
   uint32_t kept = 0;
   bool any = false;
-  for (uint32_t i = 0; i < n; i++) any |= !is_empty(x[i]);
+  for (uint32_t i = 0; i < n; i++) any |= !onnx_is_empty(x[i]);
   for (uint32_t i = 0; any && i < n; i++)
     if (axis >= rank_of(x[i]) || !dim_is(x[i]->type.shape[axis], 0)) x[kept++] = x[i];
   return any ? kept : n;

@@ -73,6 +73,8 @@ bool onnx_window_is_even(const OnnxWindow *w);
 /* x with the window's padding, which is filled with `value`; `extra` too if it says so. */
 Node *onnx_window_pad(OnnxCall *c, const OnnxWindow *w, Node *x, Arg value, bool extra);
 Arg onnx_window_arg(OnnxCall *c, const OnnxWindow *w, const int64_t *values);
+/* Is an axis known to have no elements?  ATen's windows take none along which they slide. */
+bool onnx_is_empty(const Node *x);
 /* Channels between the first axis and the others, where they come last, or back. */
 Node *onnx_move_channels(OnnxCall *c, Node *x, bool back);
 

@@ -12,6 +12,7 @@ static int64_t span_of(const OnnxWindow *w, uint32_t i) {
 
 int64_t onnx_window_size(OnnxCall *c, const Node *x, uint32_t i) {
   Dim size = x->type.shape[i + 2];
+  if (!dim_is_int(size)) onnx_want_input(c, 0);
   if (!dim_is_int(size)) onnx_fail(c, E_GRAPH_FIXED, i + 2, infer_type_text(&c->b.in, &x->type));
   if (size->value > INT32_MAX) onnx_lack(c, "windows along an axis of 2^31 elements");
   return size->value;
@@ -86,6 +87,12 @@ bool onnx_window_is_even(const OnnxWindow *w) {
   for (uint32_t i = 0; i < w->n; i++)
     if (w->before[i] != w->after[i] || w->extra[i]) return false;
   return true;
+}
+
+bool onnx_is_empty(const Node *x) {
+  for (uint32_t i = 0; i < rank_of(x); i++)
+    if (dim_is(x->type.shape[i], 0)) return true;
+  return false;
 }
 
 Node *onnx_window_pad(OnnxCall *c, const OnnxWindow *w, Node *x, Arg value, bool extra) {

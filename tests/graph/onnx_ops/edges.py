@@ -54,6 +54,12 @@ CALLS = [
                                          pads=pads), 1)
       for op in ("MaxPool", "AveragePool") for size in ((0, 3, 0, 2), (0, 2, 1, 2))
       for pads in ([0, 2, 2, 0], [1, 1, 1, 1]) for ceil in (0, 1)],
+    *[(op, 18, [np.zeros((0, 3, 0, 4), F)], dict(kernel_shape=[2, 3], strides=[1, 1],
+                                                 auto_pad="SAME_LOWER"), 1)
+      for op in ("MaxPool", "AveragePool")],
+    *[("Conv", 18, [np.zeros(size, F), TAPS, *bias], dict(group=1, pads=[1, 1, 1, 1], **more), 1)
+      for size in ((0, 2, 3, 0), (1, 2, 1, 0), (2, 2, 3, 0))
+      for bias in ([], [np.array([5, 6, 7], F)]) for more in ({}, dict(strides=[2, 2]))],
     *[("ConvTranspose", 18, [np.ones(size, F), TAPS, *bias], dict(strides=[2, 1], **more), 1)
       for size in ((1, 3, 3, 0), (2, 3, 0, 3), (1, 3, 0, 0), (0, 3, 0, 2))
       for bias in ([], [np.array([5, 6], F)]) for more in ({}, dict(dilations=[2, 3]))],
