@@ -723,6 +723,38 @@ static void tiles_weight(const Tiles *t, const Group *g, PlanStep *s) {
     if (!add_step_choice(t, s, weight_choice(t, g->nodes.data[0], &list[i]))) return;
 }
 
+/* The rows of all tiles of bm rows, which are parts of images: some are outside of these. */
+static int64_t rows_of_parts(const Tiles *t, const Node *n, int64_t bm) {
+  enum { IMAGES = 8 };
+  uint32_t axes = n->type.rank - 2;
+  Dim images[IMAGE_SIDES + 1] = {n->type.shape[0]};
+  for (uint32_t i = 1; i <= axes; i++) images[i] = image_extent(t->graph, n, i);
+  ImagePart part = image_part(t->graph, images, axes, bm);
+  int64_t count = dim_likely(t->graph->dims, images[0]), rows = bm;
+  rows *= ((count ? count : IMAGES) + part.images - 1) / part.images;
+  for (uint32_t i = 0; i < axes; i++)
+    rows *= (images[axes - i]->value + part.side[i] - 1) / part.side[i];
+  return rows;
+}
+
+/* The tile with the least time first. */
+static void order_by_parts(const Tiles *t, const Node *n, const Product *p, Tile *list, int count) {
+  double times[TILING_MAX];
+  for (int i = 0; i < count; i++) {
+    Tile tile = list[i];
+    Product own = *p;
+    own.m = rows_of_parts(t, n, tile.bm);
+    double time = tiling_ring_time(&tile, &own);
+    int at = i;
+    for (; at > 0 && times[at - 1] > time; at--) {
+      times[at] = times[at - 1];
+      list[at] = list[at - 1];
+    }
+    times[at] = time;
+    list[at] = tile;
+  }
+}
+
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   Product p;
   if (prim_kind(g->nodes.data[0]->op) == PRIM_CONVOLUTION_WEIGHT) {
@@ -740,6 +772,8 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   bool packed = prim_unpacks(g->nodes.data[0]) && t->graph->gpu;
   if (packed) note_words(g, &p);
   int n = packed ? tiling_packed(&p, list) : tiling_list(p.dtype, known ? &p : NULL, list);
+  if (known && !packed && p.images && tiling_has_rings(&p))
+    order_by_parts(t, g->nodes.data[0], &p, list, n);
   for (int i = 0; i < n; i++) {
     Tile tile = tile_of_group(g, &list[i]);
     if (sums_fit_twice(g, &tile) && !add_step_choice(t, s, product_choice(t, g, &tile))) return;

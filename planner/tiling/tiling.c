@@ -42,8 +42,12 @@ static const Candidate halves[] = {
     {{192, 192, 64, 8, 4}, 0, 0},
 };
 enum { HALVES_WITHOUT = 7, HALVES_OF_ROWS = 2, HALVES_OF_COLUMNS = 1 };
-/* Convolutions' too: channels are often multiples of 160 and not of 128. */
-static const Candidate image_halves[] = {{{128, 160, 64, 8, 5}, 6.6e6, 1}};
+/* Convolutions' too: channels are often multiples of 160 and not of 128.  A multiprocessor holds
+ * three programs of 64 columns in three stages; 256 rows read weights half as often. */
+static const Candidate image_halves[] = {
+    {{128, 160, 64, 8, 5}, 6.6e6, 1}, {{128, 64, 64, 4, 3}, 3.84e6, 3},
+    {{256, 128, 64, 8, 3}, 0, 0},
+};
 /* 8-bit elements: 64 rows at least, as many as Hopper's units multiply at once. */
 static const Candidate bytes[] = {
     {{64, 128, 128, 4, 4}, 8.7e6, 2},   {{128, 128, 128, 8, 4}, 11.0e6, 1},

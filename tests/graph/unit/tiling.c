@@ -53,6 +53,10 @@ static void test_images(void) {
   wide.images = deep.images = other.images = true;
   check(first(&wide).bn == 160 && first(&deep).bn == 160, "tiles of 160 columns");
   check(first(&other).bn != 160, "of other channels they are none");
+  Product narrow = product(DT_BF16, 262144, 64, 576), tall = product(DT_BF16, 65536, 128, 1152);
+  narrow.images = tall.images = true;
+  check(first(&narrow).stages == 3, "three programs of 64 columns a multiprocessor");
+  check(first(&tall).bm == 256, "256 rows of 128 columns");
   wide.images = false;
   check(first(&wide).bn != 160, "products have none");
 }
