@@ -421,13 +421,12 @@ static Node *library_windows(Build *b, const Conv *c) {
 /* Are the elements that windows of one element hit, some strides apart, boxes for a GPU's tensor
  * copies, and tiles enough that programs make several?  Threads copied rows of a product. */
 static bool hits_boxes(Build *b, const Conv *c) {
-  enum { BLOCK = 16, ROW = 8, TILE = 128 * 256, HALF_BITS = 16 };
+  enum { BLOCK = 16, ROW = 8, TILE = 128 * 256 };
   const Graph *g = b->in.g;
   const Dim *x = c->x->type.shape, features = c->weight->type.shape[0];
-  DType t = c->x->type.dtype;
   bool fits = !g->host && g->gpu && device_has_warpgroups(g->gpu) &&
-              dtype_bits(t) == HALF_BITS && build_wide(t) == DT_F32 && dim_is_int(x[0]) &&
-              dim_is_int(x[1]) && x[1]->value % BLOCK == 0 && dim_is_int(features) &&
+              dtype_is_half(c->x->type.dtype) && dim_is_int(x[0]) && dim_is_int(x[1]) &&
+              x[1]->value % BLOCK == 0 && dim_is_int(features) &&
               features->value % ROW == 0;
   double results = fits ? (double)x[0]->value * (double)features->value : 0;
   for (uint32_t i = 0; i < c->n && fits; i++) {
