@@ -246,5 +246,6 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape);
 void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape);
 void kernel_conv(Text *out, Kernel *k);
 void kernel_conv_weight(Text *out, Kernel *k);
+void kernel_weight_rows(Text *out, Kernel *k);
 
 #endif

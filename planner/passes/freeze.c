@@ -16,6 +16,7 @@
 #include "graph/ops/window.h"
 #include "planner/passes.h"
 #include "planner/tiling/panels.h"
+#include "planner/tiling/weight_rows.h"
 
 enum { ROWS_PACKED = 512 }; /* fewer are one or few tiles, each of which copies the operand */
 
@@ -232,7 +233,7 @@ static bool pack_window(Freeze *f, Node *n) {
     use_panels(&b, n);
     return true;
   }
-  enum { ARGS_MAX = 8 };
+  enum { ARGS_MAX = 16 };
   Arg args[ARGS_MAX];
   BUG_IF(n->nargs > ARGS_MAX, "a convolution has more arguments");
   memcpy(args, n->args, n->nargs * sizeof *args);
@@ -242,6 +243,21 @@ static bool pack_window(Freeze *f, Node *n) {
   use_panels(&before, wide);
   build_become(&b, OP_aten_to_dtype, 2, (Arg[]){arg_node(wide), arg_dtype(n->type.dtype)});
   return true;
+}
+
+/* The image of a weight's gradient by rows, too. */
+static void pad_weight_gradient(Freeze *f, Node *n) {
+  Window w = window_of(f->g, n);
+  if (!f->g->host || !weight_rows_suit(&n->args[0].node->type, &w)) return;
+  Build b = freeze_build(f, n);
+  Dim zeros[WINDOW_AXES];
+  for (uint32_t i = 0; i < w.n; i++) zeros[i] = build_const(&b, 0);
+  Strided s;
+  Node *grad = n->args[0].node;
+  if (!strided_of(f->g, grad, &s))
+    n->args[0] = arg_node(build_op1(&b, OP_nereid_dense_default, grad));
+  n->args[1] = arg_node(rows_with_zeros(&b, &w, w.before));
+  n->args[ops_param(ops_schema(f->g, n->op), "padding")] = arg_dims(f->g, w.n, zeros);
 }
 
 /* The weight [window, C, O] of a convolution in blocks of so many of O, each of which a CPU's tile
@@ -317,6 +333,7 @@ static bool packs_window(Freeze *f, Node *n) {
 static void walk_weights(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
     if (packs_window(f, n) && pack_window(f, n)) continue;
+    else if (graph_is(n, OP_nereid_conv_weight_default)) pad_weight_gradient(f, n);
     else if (graph_is(n, OP_nereid_conv_default) && !is_constant_arg(f, &n->args[1]))
       pack_given_weight(f, n);
     else if (graph_is(n, OP_nereid_conv_depthwise_default) ||

@@ -9,6 +9,7 @@
 #include "planner/tiling/panels.h"
 #include "planner/tiling/parked_rows.h"
 #include "planner/tiling/tiling.h"
+#include "planner/tiling/weight_rows.h"
 
 /* ---- lists ---- */
 
@@ -713,7 +714,26 @@ static bool weight_product(const Tiles *t, const Group *g, Product *p) {
   return true;
 }
 
+static StepChoice weight_rows_choice(const Tiles *t, const Group *g) {
+  StepChoice c = choice_new(t);
+  const Node *n = g->nodes.data[0];
+  Window w = window_of(t->graph, n);
+  int64_t windows = n->args[0].node->type.shape[w.n]->value;
+  Tile tile = weight_rows_tile(g->extent[1]->value, &w, windows);
+  add_choice_constexpr(t, &c, "BM", tile.bm);
+  add_choice_constexpr(t, &c, "BN", tile.bn);
+  add_choice_constexpr(t, &c, "BK", tile.bk);
+  c.grid[0] = dim_mul(t->graph->dims, blocks_of_size(t, g->extent[1], tile.bm),
+                      blocks_of_size(t, g->extent[2], tile.bn));
+  c.grid[1] = g->extent[0];
+  return c;
+}
+
 static void tiles_weight(const Tiles *t, const Group *g, PlanStep *s) {
+  if (weight_has_rows(t->graph, g->nodes.data[0])) {
+    add_step_choice(t, s, weight_rows_choice(t, g));
+    return;
+  }
   static const Tile plain = {32, 64, 64, 4, 3};
   Product p;
   Tile list[TILING_MAX] = {plain};

@@ -854,6 +854,62 @@ def blocks(folder):
         check(same, f"panels of {shape} to {out}")
 
 
+# Of the result's gradient: images, input and output channels, sizes, window, padding, stride,
+# dilation; is the weight's gradient summed up by rows of images?
+ROWS = [(2, 16, 24, (11, 12), (3, 3), (1, 1), 1, 1, True),
+        (3, 16, 7, (8, 22), (3, 3), (1, 1), 2, 1, True),
+        (3, 16, 7, (9, 21), (3, 3), (1, 1), 2, 1, False),
+        (2, 8, 20, (5, 14), (1, 4), (0, 2), 1, 1, True),
+        (1, 32, 16, (20, 12), (3, 3), (2, 1), 1, (2, 1), True),
+        (2, 48, 5, (9, 12), (2, 1), (0, 0), (3, 1), 1, True),
+        (2, 16, 8, (6, 8), (3, 3), (1, 1), 1, 1, False),
+        (2, 5, 8, (9, 12), (3, 3), (1, 1), 1, 1, False),
+        (2, 16, 8, (12, 12), (3, 3), (1, 1), 1, 2, False)]
+ROWS_GRAPH = """class G(torch.nn.Module):
+    def forward(self, g: "f32[{grad}]", x: "f32[{sizes}]", w: "f32[{weight}]"):
+        a = torch.ops.aten.convolution_backward.default(
+            g, x, w, None, {windows}, 1, [False, True, False])
+        b = a[1]
+        return (b,)
+"""
+
+
+def rows(folder):
+    """On a CPU the gradient of a weight is summed up by rows of images, also of ones that are not
+    finite, and in mode eager by parts of them."""
+    each = lambda v: [v] * 2 if isinstance(v, int) else list(v)
+    for n, inside, out, sizes, size, pads, stride, dilation, by_rows in ROWS:
+        stride, dilation = each(stride), each(dilation)
+        x, w = tensor(n, inside, *sizes), tensor(out, inside, *size)
+        places = [(s + 2 * p - d * (k - 1) - 1) // t + 1
+                  for s, k, p, d, t in zip(sizes, size, pads, dilation, stride)]
+        grad = tensor(n, out, *places)
+        x.flat[-1] = np.inf  # of a corner, which not every position of a window meets
+        path = pathlib.Path(folder, "rows.py")
+        path.write_text(ROWS_GRAPH.format(
+            grad=", ".join(map(str, grad.shape)), sizes=", ".join(map(str, x.shape)),
+            weight=", ".join(map(str, w.shape)),
+            windows=f"{stride}, {list(pads)}, {dilation}, False, [0, 0]"))
+        for name, array in (("g", grad), ("x", x), ("w", w)):
+            np.save(f"{folder}/{name}.npy", array)
+        v = windows(x.astype(np.float64), size, stride, [(p, p) for p in pads], dilation)
+        v = v[:, :, :places[0], :places[1]]
+        with np.errstate(invalid="ignore"):
+            want = np.einsum("noij,ncijkl->ockl", grad.astype(np.float64), v)
+        for mode in ("default", "eager"):
+            files = [f"{folder}/{name}.npy" for name in "gxw"]
+            done = subprocess.run([NEREID, "graph", path, *files, "--device", "cpu", "--mode",
+                                   mode, "--out-dir", f"{folder}/rows"], capture_output=True,
+                                  text=True)
+            check(done.returncode == 0, done.stderr[:2000])
+            got = np.load(f"{folder}/rows/output_0.npy")
+            same = np.allclose(got, want, 1e-4, 1e-3, equal_nan=True)
+            check(same, f"{mode}: the weight's gradient of {x.shape} to {out}")
+        plan = subprocess.run([NEREID, "graph", path, "--device", "cpu", "--emit", "plan"],
+                              capture_output=True, text=True).stdout
+        check(("across = " in plan) == by_rows, f"rows of {x.shape} to {out}")
+
+
 HALVES = """class G(torch.nn.Module):
     def forward(self, x: "f16[2, {c}, 24, 20]", w: "f16[32, {of_group}, 3, 3]"):
         y = torch.ops.aten.conv2d.default(x, w, None, {stride}, 1, 1, {groups})
@@ -903,6 +959,8 @@ def main():
         if "blocks" in args.names or (not args.names and args.device == "interp"):
             blocks(folder)
             halves(folder)
+        if "rows" in args.names or (not args.names and args.device == "interp"):
+            rows(folder)
         if "images" in args.names or (not args.names and args.device == "interp"):
             images(folder)
         if "loops" in args.names or (not args.names and args.device == "interp"):

@@ -1,0 +1,97 @@
+/* Kernels of GROUP_MATMUL: one nereid.conv_weight on a CPU, by rows of images
+ * (planner/tiling/weight_rows.h). */
+#include <string.h>
+
+#include "graph/analysis/strided.h"
+#include "planner/kernels/kernel_product.h"
+#include "planner/tiling/weight_rows.h"
+
+typedef struct {
+  Kernel *k;
+  const Node *node;
+  Window w;
+  Dim place[WINDOW_AXES + 1]; /* of a step: the image, and all but the last of a row's sizes */
+  Dim ka, kb, channel, column, above;
+} RowsOfImages;
+
+static Dim bound(Kernel *k, const char *name, Dim extent, unsigned axes) {
+  Dim x = dim_shared_index(k->graph->dims, name, extent);
+  kernel_bind(k, x, name, axes);
+  return x;
+}
+
+/* Terms of a tile's rows come first, so that each has one address in all steps. */
+static const char *element(RowsOfImages *c, Node *n, const Dim *index, unsigned first) {
+  Kernel *k = c->k;
+  Dims *d = k->graph->dims;
+  Strided s;
+  BUG_IF(!strided_of(k->graph, n, &s), "an operand is not in memory");
+  Dim own = dim_int(d, 0), rest = s.offset;
+  for (uint32_t i = 0; i < n->type.rank; i++) {
+    unsigned axes = 0;
+    bool one = dim_is(s.stride[i], 0) && i + 1 == n->type.rank; /* channel */
+    Dim term = dim_mul(d, index[i], one ? dim_int(d, 1) : s.stride[i]);
+    kernel_index(k, term, &axes);
+    Dim *to = axes == first ? &own : &rest;
+    *to = dim_add(d, *to, term);
+  }
+  unsigned axes = 0;
+  kernel_index(k, dim_add(d, own, rest), &axes);
+  const char *text = arena_printf(k->arena, "%s + %s + (%s)", kernel_buffer(k, s.memory),
+                                  kernel_index(k, own, NULL), kernel_index(k, rest, NULL));
+  bool left = first == AXIS_M;
+  return product_pointers(k, text, axes, left ? "channel" : "kb", left ? "ka" : "column");
+}
+
+static const char *gradient(RowsOfImages *c) {
+  Dim index[GRAPH_RANK_MAX];
+  memcpy(index, c->place, c->w.n * sizeof *index);
+  index[c->w.n] = c->ka;
+  index[c->w.n + 1] = c->channel;
+  return element(c, c->node->args[0].node, index, AXIS_M);
+}
+
+static const char *input(RowsOfImages *c) {
+  Dims *d = c->k->graph->dims;
+  Dim index[GRAPH_RANK_MAX], at[WINDOW_AXES];
+  uint32_t last = c->w.n - 1;
+  index_of_linear(d, c->above, c->w.size, last, at);
+  index[0] = c->place[0];
+  for (uint32_t i = 0; i < last; i++)
+    index[i + 1] = dim_add(d, dim_mul(d, c->place[i + 1], c->w.stride[i]),
+                           dim_mul(d, at[i], c->w.dilation[i]));
+  index[c->w.n] = dim_mul(d, c->kb, c->w.stride[last]);
+  index[c->w.n + 1] = c->column;
+  return element(c, c->w.input, index, AXIS_N);
+}
+
+void kernel_weight_rows(Text *out, Kernel *k) {
+  RowsOfImages c = {.k = k, .node = k->group->nodes.data[0]};
+  Dims *d = k->graph->dims;
+  const Dim *extent = k->group->extent;
+  c.w = window_of(k->graph, c.node);
+  const ValueType *grad = &c.node->args[0].node->type;
+  Dim steps = dim_int(d, 1), windows = grad->shape[c.w.n], row = dim_int(d, weight_row(&c.w));
+  for (uint32_t i = 0; i < c.w.n; i++) steps = dim_mul(d, steps, grad->shape[i]);
+  static const char *const names[] = {"across", "column", "above", "channel", "steps", "each",
+                                      "first", "last", "step"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    kernel_take(k, pool_name(k->graph->names, names[i]));
+  product_bind(k);
+  c.ka = bound(k, "ka", windows, AXIS_N);
+  c.kb = bound(k, "kb", windows, AXIS_M);
+  c.channel = bound(k, "channel", extent[1], AXIS_M);
+  c.column = bound(k, "column", row, AXIS_N);
+  c.above = bound(k, "above", dim_floordiv(d, extent[2], row), 0);
+  index_of_linear(d, bound(k, "step", steps, 0), grad->shape, c.w.n, c.place);
+  const char *left = gradient(&c), *right = input(&c);
+  product_epilogue(k);
+  Slot slots[] = {{"m", kernel_extent(k, extent[1])},
+                  {"n", kernel_extent(k, extent[2])},
+                  {"row", kernel_index(k, row, NULL)},
+                  {"steps", kernel_extent(k, steps)},
+                  {"parts", kernel_extent(k, extent[0])},
+                  {"left", left},
+                  {"right", right}};
+  kernel_emit(out, k, "rows_of_images.py", slots, sizeof slots / sizeof *slots);
+}

@@ -1,0 +1,54 @@
+#include "planner/tiling/weight_rows.h"
+
+#include "graph/analysis/strided.h"
+#include "graph/builders/node_builder.h"
+
+/* A dot reads shorter rows of its operands from copies. */
+enum { VECTOR = 16, WINDOWS_LEAST = 9, WINDOWS_MOST = 1024, WIDTH_MOST = 64 };
+
+int64_t weight_row(const Window *w) {
+  return w->size[w->n - 1]->value * size_from_end(w->input, 1)->value;
+}
+
+bool weight_rows_suit(const ValueType *grad, const Window *w) {
+  Dim channels = size_from_end(w->input, 1), windows = grad->shape[w->n];
+  bool suits = grad->dtype == DT_F32 && grad->rank <= STRIDED_RANK_MAX && dim_is_int(channels) &&
+               dim_is_int(grad->shape[w->n + 1]) && dim_is_int(windows) &&
+               windows->value >= WINDOWS_LEAST && windows->value <= WINDOWS_MOST &&
+               dim_is(w->dilation[w->n - 1], 1);
+  for (uint32_t i = 0; i < w->n && suits; i++)
+    suits = dim_is_int(w->size[i]) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]) &&
+            dim_is_int(w->before[i]) && w->before[i]->value >= 0 && w->size[i]->value > 0;
+  return suits && grad->shape[w->n + 1]->value > 0 && weight_row(w) > 0 &&
+         weight_row(w) % VECTOR == 0;
+}
+
+bool weight_has_rows(Graph *g, const Node *n) {
+  if (!g->host || !graph_is(n, OP_nereid_conv_weight_default)) return false;
+  Window w = window_of(g, n);
+  Node *grad = n->args[0].node;
+  Strided s, of_grad;
+  if (!weight_rows_suit(&grad->type, &w)) return false;
+  for (uint32_t i = 0; i < w.n; i++)
+    if (!dim_is(w.before[i], 0)) return false;
+  Dim channels = size_from_end(w.input, 1);
+  return strided_of(g, w.input, &s) && strided_of(g, grad, &of_grad) &&
+         (dim_is(channels, 1) || dim_is(s.stride[w.n + 1], 1)) &&
+         (dim_is(w.size[w.n - 1], 1) || s.stride[w.n] == channels);
+}
+
+Tile weight_rows_tile(int64_t m, const Window *w, int64_t windows_of_row) {
+  int64_t width = WIDTH_MOST, row = weight_row(w);
+  while (row % width) width -= VECTOR;
+  Tile t = tiling_panels(m, row, windows_of_row, windows_of_row, (int)width, false);
+  t.bk = (int)windows_of_row;
+  return t;
+}
+
+int weight_rows_parts(int64_t bytes, int64_t tiles, int64_t result) {
+  enum { CACHE = 1 << 19, PROCESSORS = 16, MOST = 16 };
+  int64_t parts = bytes / CACHE;
+  if (parts * result > bytes) parts = bytes / result;
+  if (parts * tiles < PROCESSORS) parts = (PROCESSORS + tiles - 1) / tiles;
+  return parts < 1 ? 1 : parts > MOST ? MOST : (int)parts;
+}
