@@ -47,6 +47,7 @@ static int make_executable_body(void *arg) {
   int unfit = check_calls(e);
   if (unfit) return unfit;
   e->kept = ARENA_ARRAY(e->arena, KeptMemory, e->plan->nbuffers);
+  e->borrowed = ARENA_ARRAY(e->arena, const void *, e->plan->nbuffers);
   choose_replay(e, m->options);
   int code = execution_new(&e->main, e);
   if (code) return code;
@@ -81,6 +82,8 @@ void executable_free(Executable *e) {
   kernels_close(&e->kernels);
   for (uint32_t i = 0; e->kept && i < e->plan->nbuffers; i++)
     nereid_free(e->device, e->kept[i].own);
+  for (uint32_t i = 0; e->borrowed && i < e->plan->nbuffers; i++)
+    if (e->borrowed[i]) device_return(e->device, e->borrowed[i]);
   pthread_mutex_destroy(&e->lock);
   arena_free(e->arena);
   free(e);

@@ -223,13 +223,21 @@ static bool usable_in_place(const Execution *e, const BufferState *b) {
 
 typedef VEC(BufferState *) BufferStates;
 
+/* Once, whoever loads the weights again. */
+static int borrow_file(Execution *e, const BufferState *b) {
+  const void **borrowed = &e->of->borrowed[b - e->buffers];
+  int code = *borrowed ? 0 : device_borrow_lasting(e->device, b->data, (size_t)b->bytes);
+  if (!code) *borrowed = b->data;
+  return code;
+}
+
 /* Weights that can be uploaded together with others are appended to `later`. */
 static int load_weight(Execution *e, BufferState *b, BufferStates *later) {
   if (b->own || b->released) return 0;
   if (usable_in_place(e, b)) {
     b->data = (char *)(uintptr_t)b->weight->data;
     b->mapped = true;
-    return device_borrow(e->device, b->data, (size_t)b->bytes);
+    return borrow_file(e, b);
   }
   int code = execute_own(e, b);
   b->data = b->own;

@@ -72,6 +72,7 @@ struct Executable {
   PlanKernels kernels;
   bool settled;     /* the constant part has run, and `kept` is filled */
   KeptMemory *kept; /* of each buffer */
+  const void **borrowed; /* of each buffer: memory of a file, to be returned; NULL: none */
   bool *is_static;  /* of each input: its tensor is the same in all runs */
   Execution *captured; /* the first of those that graphs of the caller's run */
   Execution *main;

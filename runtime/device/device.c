@@ -188,7 +188,7 @@ static void forget_borrowed(nereid_device *d, const char *data, size_t size, boo
     Allocation *a = *link;
     bool overlaps = a->data < data + size && data < a->data + a->size;
     bool lies_in = data <= a->data && a->data + a->size <= data + size;
-    if (a->borrowed && (inside ? lies_in : overlaps)) {
+    if (a->borrowed && !a->lasting && (inside ? lies_in : overlaps)) {
       *link = a->next;
       free(a);
     } else {
@@ -221,9 +221,28 @@ int device_borrow(nereid_device *d, const void *p, size_t size) {
   if (holds) return 0; /* a part of a tensor, or of memory of ours */
   Allocation *a = malloc(sizeof *a);
   if (!a) return error_out_of_memory();
-  *a = (Allocation){NULL, data, size, true, true};
+  *a = (Allocation){NULL, data, size, true, true, false};
   remember_allocation(d, a, true);
   return 0;
+}
+
+int device_borrow_lasting(nereid_device *d, const void *p, size_t size) {
+  if (!device_checks_accesses(d)) return 0;
+  Allocation *a = malloc(sizeof *a);
+  if (!a) return error_out_of_memory();
+  *a = (Allocation){NULL, (char *)(uintptr_t)p, size, true, true, true};
+  remember_allocation(d, a, true);
+  return 0;
+}
+
+void device_return(nereid_device *d, const void *p) {
+  pthread_mutex_lock(&d->lock);
+  Allocation **link = &d->allocations;
+  while (*link && !((*link)->lasting && (*link)->data == p)) link = &(*link)->next;
+  Allocation *a = *link;
+  if (a) *link = a->next;
+  pthread_mutex_unlock(&d->lock);
+  free(a);
 }
 
 int nereid_alloc(void **out, nereid_device *d, size_t size) {
@@ -237,7 +256,7 @@ int nereid_alloc(void **out, nereid_device *d, size_t size) {
     free(a);
     return code;
   }
-  *a = (Allocation){NULL, p, size, false, false};
+  *a = (Allocation){NULL, p, size, false, false, false};
   remember_allocation(d, a, false);
   *out = p;
   return 0;

@@ -30,6 +30,7 @@ typedef struct Allocation {
   size_t size;
   bool written;  /* something was copied or filled in */
   bool borrowed; /* a tensor's memory, not ours to free */
+  bool lasting;  /* the same, known until device_return() */
 } Allocation;
 
 /* Somebody who looks for errors that kernels recorded when the device has been waited for. */
@@ -238,6 +239,9 @@ void device_unwatch(nereid_device *d, DeviceWatch *w);
 bool device_checks_accesses(const nereid_device *d);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
+/* The same until it is returned: memory of a file, which other tensors had before. */
+int device_borrow_lasting(nereid_device *d, const void *p, size_t size);
+void device_return(nereid_device *d, const void *p);
 
 /* nereid_kernel_load_all(), followed by `watch`; NULL: by nobody.  `uses`: of each image; NULL:
  * unknown. */

@@ -305,6 +305,38 @@ static void test_scratch(void) {
   nereid_device_close(d);
 }
 
+/* ---- memory that a device knows ---- */
+
+static const Allocation *known_at(nereid_device *d, const void *p) {
+  pthread_mutex_lock(&d->lock);
+  const Allocation *a = device_find(d, p);
+  pthread_mutex_unlock(&d->lock);
+  return a;
+}
+
+/* A file is mapped where a tensor was, of which the device has not heard that it is gone. */
+static void test_lasting_memory(void) {
+  nereid_device *d;
+  void *own;
+  if (nereid_device_open(&d, "interp")) abort();
+  check_call(!nereid_alloc(&own, d, 256), "memory of the device");
+  static char tensor[256];
+  char *file = tensor + 64;
+  device_borrow(d, tensor, sizeof tensor);
+  device_borrow_lasting(d, file, 64);
+  check_call(known_at(d, file)->lasting, "a file's memory within a tensor's");
+  device_borrow(d, tensor, sizeof tensor);
+  device_borrow(d, file - 8, 80);
+  check_call(known_at(d, file) != NULL, "tensors around it");
+  device_borrow_lasting(d, file, 64);
+  device_return(d, file);
+  check_call(known_at(d, file)->data == file, "two files of one memory");
+  device_return(d, file);
+  check_call(known_at(d, file)->data != file, "memory that was returned");
+  nereid_free(d, own);
+  nereid_device_close(d);
+}
+
 int main(void) {
   test_threads("cpu", TURNS);
   test_threads("interp", 20);
@@ -316,5 +348,6 @@ int main(void) {
   test_calls();
   test_many_parameters();
   test_scratch();
+  test_lasting_memory();
   return report();
 }
