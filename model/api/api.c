@@ -417,9 +417,10 @@ bool api_fixes_sizes(const nereid_executable *e, Execution *x, const nereid_tens
                      int ninputs) {
   if (!e->sized) return false;
   FirstSizes found = sized_compare(e->sized, inputs, ninputs);
-  if (found != SIZES_NEW) return found == SIZES_SAME;
-  bool right = !execution_check(x, inputs, ninputs, false);
-  return right && sized_make_first(e->sized, inputs, ninputs);
+  if (found == SIZES_OPEN || found == SIZES_SAME) return found == SIZES_SAME;
+  if (execution_check(x, inputs, ninputs, false)) return false; /* which is reported */
+  if (found == SIZES_OTHER) sized_open(e->sized);
+  return found == SIZES_NEW && sized_make_first(e->sized, inputs, ninputs);
 }
 
 typedef int Call(nereid_executable *e, const ExecutionCall *c, void *context);

@@ -110,9 +110,11 @@ typedef int SizedUse(SizedPlan *p, const nereid_tensor *inputs, int n, void *con
 /* Calls `use` with the plan for these inputs, which is made if there is none. */
 int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, void *context);
 /* The sizes of these inputs and those of the first run: those have no plan of their own (any more);
- * there was no run; they are the same. */
-typedef enum { SIZES_OPEN, SIZES_NEW, SIZES_SAME } FirstSizes;
+ * there was no run; they are the same; they are others. */
+typedef enum { SIZES_OPEN, SIZES_NEW, SIZES_SAME, SIZES_OTHER } FirstSizes;
 FirstSizes sized_compare(SizedPlans *s, const nereid_tensor *inputs, int n);
+/* Frees the plan of the first run's sizes: there are others. */
+void sized_open(SizedPlans *s);
 /* Makes the plan of the first run's sizes; false: there can be none, or runs differ in sizes. */
 bool sized_make_first(SizedPlans *s, const nereid_tensor *inputs, int n);
 /* A plan that is held is not freed. */

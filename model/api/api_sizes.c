@@ -336,8 +336,7 @@ static FirstSizes compare_sizes(SizedPlans *s, const nereid_tensor *inputs, int 
   int64_t *sizes = sizes_of_inputs(inputs, n, &count);
   bool same = sizes && count == s->nfirst && !memcmp(sizes, s->first, count * sizeof *sizes);
   free(sizes);
-  if (!same) open_sizes(s);
-  return same ? SIZES_SAME : SIZES_OPEN;
+  return same ? SIZES_SAME : SIZES_OTHER;
 }
 
 FirstSizes sized_compare(SizedPlans *s, const nereid_tensor *inputs, int n) {
@@ -345,6 +344,12 @@ FirstSizes sized_compare(SizedPlans *s, const nereid_tensor *inputs, int n) {
   FirstSizes found = compare_sizes(s, inputs, n);
   pthread_mutex_unlock(&s->lock);
   return found;
+}
+
+void sized_open(SizedPlans *s) {
+  pthread_mutex_lock(&s->lock);
+  if (s->fixes) open_sizes(s);
+  pthread_mutex_unlock(&s->lock);
 }
 
 static bool make_first(SizedPlans *s, const nereid_tensor *inputs, int n) {

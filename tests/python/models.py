@@ -287,6 +287,8 @@ def check_first_sizes():
     check(*right(5))
     check(not is_open(5), "the first sizes have a plan")
     raises("another dtype", nereid.NereidError, lambda: model(rows(5).astype("f8")), "f64")
+    raises("another rank", nereid.NereidError, lambda: model(rows(5)[0]), "axes")
+    check(not is_open(5), "a call that fails has no sizes")
     check(*right(5))
     for n in (7, 5, 1, 0, 5):
         check(*right(n))
