@@ -5,6 +5,7 @@ which another one makes those of queries.  Values of the GPU's plan, run on the 
     kept_gradients.py [NAME...]
 """
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -88,7 +89,9 @@ CASES = {
     "a trained mask": Case(mask="trained", kept=False),
     "few rows": Case(rows=200, kept=False),
     "narrow heads": Case(width=64, kept=False),
+    "256 rows a program": Case(rows=500, keys=300, width=96),
 }
+ROWS_MANY = 256  # of a program of the query's gradient, where there are many programs
 FLEX = {
     "tables": flex.Case(t=300, s=410, d=96, e=96, soft=False, blocks=(128, 128), dtype=np.float16),
     "tables of each head": flex.Case(b=1, t=512, s=256, d=96, e=96, soft=False, shared=False,
@@ -158,17 +161,36 @@ def check_spoilt(plans, name):
           f"{name}: {fault or 'accepted'}")
 
 
-# Heads of 4,096 rows and keys, and whether a GiB holds their gradients of scores.
-SIZES = {"a GiB of scores": (32, True), "more than a GiB of scores": (33, False)}
+# Batches, heads, heads of keys and rows; batches and heads whose gradients of scores are kept at a
+# time, a GiB at most.
+SIZES = {
+    "a GiB of scores": ((1, 32, 32, 4096), [(1, 32)]),
+    "more than a GiB of scores": ((1, 33, 33, 4096), [(1, 17), (1, 16)]),
+    "batches in parts": ((3, 16, 16, 4096), [(2, 16), (1, 16)]),
+    "heads of batches in parts": ((2, 33, 33, 4096), 2 * [(1, 17), (1, 16)]),
+    "shared keys in parts": ((1, 40, 10, 4096), [(1, 20), (1, 20)]),
+    "a head of more than a GiB": ((1, 1, 1, 32768), []),
+    "more parts than kernels are made for": ((17, 32, 32, 4096), []),
+    "no batches": ((0, 2, 2, 256), []),
+    "no heads": ((1, 0, 0, 256), []),
+}
 
 
 def check_size(plans, name):
-    heads, kept = SIZES[name]
-    case = Case()
-    model = plans.write({n: t.replace("[1, 2, 256", f"[1, {heads}, 4096")
-                         for n, t in case.params().items()}, case.lines(), "y0, y1, y2")
-    text = plans.plan(model).read_text()
-    check(("nereid.attention_grad_kept" in text) == kept, f"{name}: kept or not")
+    (batches, heads, keys, rows), parts = SIZES[name]
+    params = {n: t.replace("[1, 2, 256", f"[{batches}, {keys if n in 'kv' else heads}, {rows}")
+              for n, t in Case().params().items()}
+    text = plans.plan(plans.write(params, Case().lines(), "y0, y1, y2")).read_text()
+    kept = re.findall(rf'(?m)^temporary \S*_kept\S* "f16\[(\d+), (\d+), {rows}, ', text)
+    check([(int(b), int(h)) for b, h in kept] == parts, f"{name}: {kept}")
+
+
+def give_many_rows(plan):
+    """Tiles that the query's gradient has where there are hundreds of them."""
+    step = re.compile(r"(step k\d+_attention_grad_query\(.*BM: )(\d+)(.*grid )(\d+)(.*)")
+    few, programs = map(int, step.search(plan.read_text()).group(2, 4))
+    many = rf"\g<1>{ROWS_MANY}\g<3>{programs * few // ROWS_MANY}\g<5>"
+    plan.write_text(step.sub(many, plan.read_text()))
 
 
 def check_case(plans, name):
@@ -186,6 +208,8 @@ def check_case(plans, name):
     inputs, plan = plans.save(case.inputs), plans.plan(model)
     check(("nereid.attention_grad_kept" in plan.read_text()) == case.kept,
           f"{name}: kept gradients in {'no' if case.kept else 'the'} plan")
+    if name == "256 rows a program":
+        give_many_rows(plan)
     for i, (got, want) in enumerate(zip(plans.values(plan, inputs), case.want, strict=True)):
         off = np.linalg.norm(got - want) / np.linalg.norm(want)
         check(got.shape == want.shape and off < 3e-3, f"{name}: {i}: {off}")
