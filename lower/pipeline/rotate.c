@@ -225,9 +225,115 @@ static void make_operand_first(Rotation *r) {
   }
 }
 
+/* ---- tiles that threads load for the next iteration ---- */
+
+/* Does `st`, which is in `load`, read no more than the loop's index, what no iteration changes, and
+ * what `load` sets? */
+static bool reads_index_alone(const Pipe *p, const NestStmt *load, const NestStmt *st) {
+  const Ref *refs[] = {st->srcs, &st->guard};
+  uint32_t counts[] = {st->nsrcs, 1};
+  for (int k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < counts[k]; i++) {
+      const NestVar *v = refs[k][i].kind == REF_VAR ? refs[k][i].var : NULL;
+      if (v && v != p->loop->dsts[0].var && !nest_sets(load, v) && nest_sets(p->loop, v))
+        return false;
+    }
+  for (uint32_t i = 0; i < st->nmems; i++) {
+    const Ref *base = &st->mems[i].base;
+    bool is_set = base->kind == REF_VAR && !nest_sets(load, base->var) &&
+                  nest_sets(p->loop, base->var);
+    if (st->mems[i].buffer || is_set) return false;
+  }
+  for (uint32_t r = 0; r < st->nregions; r++)
+    for (const NestStmt *x = st->regions[r]->first; x; x = x->next)
+      if (!reads_index_alone(p, load, x)) return false;
+  return true;
+}
+
+/* Does the block write to memory that is no buffer, or is an access of it in order with all? */
+static bool writes_memory(const NestBlock *b) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    bool writes = nest_flags(st) & NEST_IS_WRITE, ordered = nest_flags(st) & NEST_IS_ORDERED;
+    for (uint32_t i = 0; i < st->nmems; i++) writes &= !st->mems[i].buffer;
+    if (writes || (ordered && st->code != NEST_FENCE)) return true;
+    for (uint32_t r = 0; r < st->nregions; r++)
+      if (writes_memory(st->regions[r])) return true;
+  }
+  return false;
+}
+
+/* A tile from memory of which nothing is needed from r->place on, in any iteration. */
+static bool can_lead(const Pipe *p, const NestStmt *load) {
+  const NestStmt *ld = load->code == NEST_NEST ? load->regions[0]->last : NULL;
+  if (!ld || ld->code != NEST_LD || !ld->dsts[0].var->tile.rank) return false;
+  if (nest_attr(ld, NA_pinned)) return false;
+  for (size_t i = 0; i < p->pairs.len; i++)
+    if (p->pairs.data[i].load == load) return false;
+  const NestVar *tile = ld->dsts[0].var;
+  if (!reads_index_alone(p, load, load)) return false;
+  for (const NestStmt *st = p->loop->regions[0]->first; st && st != load; st = st->next)
+    if (nest_touches(st, tile)) return false;
+  for (const NestStmt *st = p->rotation.place; st; st = st->next)
+    if (nest_touches(st, tile)) return false;
+  for (const NestStmt *st = load->next; st; st = st->next)
+    if (nest_sets(st, tile)) return false;
+  return !is_read_outside(p->n->body, p->loop, tile);
+}
+
+/* The load of the iteration whose index is `index`. */
+static void load_ahead(Pipe *p, NestBuilder *b, const NestStmt *load, NestVar *index) {
+  NestVar **others = p->ahead;
+  p->ahead = ARENA_ARRAY(p->scratch, NestVar *, p->nvars + 1);
+  p->ahead[p->loop->dsts[0].var->id] = index;
+  pipe_clone(p, b, load);
+  p->ahead = others;
+}
+
+/* Another variable for the loop's index. */
+static NestVar *new_index(Pipe *p) {
+  const NestVar *index = p->loop->dsts[0].var;
+  NestVar *v = nest_var(p->n, index->name, index->dtype, DT_NONE, 1, true);
+  v->div = index->div;
+  return v;
+}
+
+/* A loop may have no iterations. */
+static void load_first(Pipe *p, NestBuilder *b, const NestStmt *load) {
+  NestVar *first = new_index(p);
+  nest_mov(b, ref_var(first), p->loop->srcs[0], first->dtype);
+  Ref any = pipe_op(b, TILE_LT, p->loop->type, pipe_scalar(p, NULL, DT_I1), ref_var(first),
+                    p->loop->srcs[1]);
+  NestStmt *branch = nest_stmt(b, NEST_IF, 0, 1);
+  branch->srcs[0] = any;
+  NestBuilder in = {p->n, nest_block(p->n, branch), NULL, b->span};
+  nest_block(p->n, branch);
+  load_ahead(p, &in, load, first);
+}
+
+/* Loads that run under the products: each before the first product of its iteration starts.  The
+ * last iteration loads its own tile once more. */
+static void lead_loads(Pipe *p, NestBuilder *before, NestBuilder *at, Ref next) {
+  NestVar *index = NULL;
+  for (NestStmt *st = p->loop->regions[0]->first, *after; st != p->rotation.place; st = after) {
+    after = st->next;
+    if (!can_lead(p, st)) continue;
+    if (!index) {
+      index = new_index(p);
+      Ref more = pipe_op(at, TILE_LT, p->loop->type, pipe_scalar(p, NULL, DT_I1), next,
+                         p->loop->srcs[1]);
+      nest_op(at, TILE_SELECT, index->dtype, ref_var(index), more, next,
+              ref_var(p->loop->dsts[0].var));
+    }
+    load_first(p, before, st);
+    load_ahead(p, at, st, index);
+    nest_remove(st);
+  }
+}
+
 void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *before) {
   Rotation *r = &p->rotation;
   make_operand_first(r);
+  bool leads = !writes_memory(p->loop->regions[0]);
   NestBlock *body = p->loop->regions[0];
   NestVar *index = p->loop->dsts[0].var;
   wait_for_first(p, a, before, p->loop->srcs[0], p->depth - 2);
@@ -256,6 +362,7 @@ void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *befo
   if (p->nbulk) bulk_next_phase(&p->ring[0], &at, wraps);
   pipe_op(&at, TILE_ADD, p->loop->type, next, ref_var(index), p->loop->srcs[2]);
   wait_for_first(p, a, &at, next, p->depth - 3);
+  if (leads) lead_loads(p, before, &at, next);
   open_dot(p, &at, nest_copy(&at, r->first), a->slot_r);
   nest_remove(r->first);
 
