@@ -5,8 +5,9 @@
  *     st [@X + %lane4 + 320*a + 32*b], %x } }
  *   ... %y = ld [@X + 1280*m + 4*k] ...
  *
- * On a CPU both are memory like any other.  So if the copy has no guards, is the only one to @X,
- * and nothing is written to global memory before @X was last read, the loads of @X read from %p:
+ * On a CPU both are memory like any other.  So if the copy has no guards, but for lanes after the
+ * last column, is the only one to @X, and nothing is written to global memory before @X was last
+ * read, the loads of @X read from %p:
  * byte 1280*m + 4*k of a buffer with rows of 320 bytes is row 4*m, column k.  %p may be an array of
  * the addresses of rows, %p[a].  Lanes need care: %p counts them, a load that is the same for all
  * lanes takes them off again.
@@ -61,12 +62,12 @@ static void note_access(Forwarding *s, NestStmt *st) {
   for (uint32_t i = 0; i < st->nmems; i++) {
     if (!st->mems[i].buffer) continue;
     Copy *c = &s->copies[st->mems[i].buffer->id];
-    bool plain = !st->guard.kind && nest_int(st, NA_n, 1) == 1 && !nest_int(st, NA_volatile, 0) &&
+    bool plain = nest_int(st, NA_n, 1) == 1 && !nest_int(st, NA_volatile, 0) &&
                  st->type == st->mems[i].buffer->dtype;
     if (plain && st->code == NEST_ST) {
       c->store = st;
       c->stores++;
-    } else if (plain && st->code == NEST_LD) {
+    } else if (plain && st->code == NEST_LD && !st->guard.kind) {
       vec_push(s->scratch, &c->readers, st);
     } else {
       c->other = true;
@@ -246,6 +247,45 @@ static bool has_all(const Affine *x, const Affine *of) {
   return true;
 }
 
+/* x as the lane plus *each, an affine form of the index of the loop that defines it. */
+static bool is_lane_plus(const Forwarding *s, const Ref *x, Affine *each) {
+  const NestStmt *def = sole_definition(s, x);
+  *each = affine_const(0);
+  if (def && def->code == NEST_LANE) return true;
+  if (!def || def->guard.kind || def->code != NEST_OP || def->op != TILE_ADD) return false;
+  const NestStmt *lane = sole_definition(s, &def->srcs[0]);
+  *each = def->srcs[1].sub;
+  return lane && lane->code == NEST_LANE && x->var->count == 1 &&
+         def->srcs[1].kind == REF_AFFINE && each->n <= 1;
+}
+
+/* Is the copy's guard that its column, which the store's address has, is before a number that no
+ * column of the tile reaches?  Columns are along the smaller stride. */
+static bool guards_columns(const Forwarding *s, const Copy *c) {
+  const Ref *guard = &c->store->guard;
+  const Affine *to = &c->store->mems[0].bytes;
+  const NestStmt *def = sole_definition(s, guard);
+  int big = rows_axis(c);
+  int64_t width = c->stride[!big], lane;
+  Affine each;
+  if (!def || def->guard.kind || def->code != NEST_OP || def->op != TILE_LT) return false;
+  if (!is_lane_plus(s, &def->srcs[0], &each) || def->srcs[1].kind != REF_AFFINE) return false;
+  if (each.c || def->srcs[1].sub.n || def->srcs[1].sub.c < c->buffer->tile.shape[!big])
+    return false;
+  if (!base_is_lanes(s, &c->store->mems[0].base, &lane) || lane != width) return false;
+  /* The loop that defines guards has an index of its own, which counts as the guard's subscript. */
+  const Affine *of = &def->dsts[0].sub, *at = &guard->sub;
+  bool counts = of->n == 1 && at->n == 1 && of->t[0].coef == 1 && at->t[0].coef == 1 &&
+                !of->c && !at->c;
+  if (each.n && (!counts || of->t[0].index != each.t[0].index)) return false;
+  for (int i = 0; i < to->n; i++) {
+    if (to->t[i].coef % c->stride[big] == 0) continue;
+    bool guarded = each.n && to->t[i].index == at->t[0].index;
+    if (!guarded || to->t[i].coef != each.t[0].coef * width) return false;
+  }
+  return !each.n || coefficient(to, at->t[0].index) == each.t[0].coef * width;
+}
+
 static bool learn_strides(const Forwarding *s, Copy *c) {
   const Affine *to = &c->store->mems[0].bytes, *from = &c->bytes, *pointer = &c->base.sub;
   bool known[2] = {false, false};
@@ -264,7 +304,7 @@ static bool learn_strides(const Forwarding *s, Copy *c) {
     reach += byte_reach(c, to->t[i].coef, index->extent);
   }
   int big = rows_axis(c);
-  if (reach >= c->stride[big] && !rows_follow(c, known)) return false;
+  if (reach >= c->stride[big] && !guards_columns(s, c) && !rows_follow(c, known)) return false;
   for (int axis = 0; axis < 2; axis++)
     if (!known[axis] && c->buffer->tile.shape[axis] > 1) return false;
   c->first = from->c;
@@ -285,19 +325,45 @@ static bool find_layout(Copy *c) {
 
 /* ---- the copy and its readers ---- */
 
+static bool same_ref(const Ref *a, const Ref *b) {
+  if (a->kind != b->kind || a->kind == REF_NONE) return a->kind == b->kind;
+  return a->kind == REF_VAR && a->var == b->var && affine_eq(&a->sub, &b->sub);
+}
+
 static bool is_copy(const Forwarding *s, Copy *c) {
   if (c->stores != 1 || c->other || !c->readers.len || !find_layout(c)) return false;
   if (dtype_bits(c->buffer->dtype) < WIDE_BITS) return false;
   NestStmt *ld = sole_definition(s, &c->store->srcs[0]);
-  if (!ld || c->store->srcs[0].var->count > 1) return false;
+  if (!ld || !same_ref(&ld->dsts[0], &c->store->srcs[0])) return false;
   if (ld->code != NEST_LD || ld->parent != c->store->parent || ld->mems[0].buffer) return false;
-  if (ld->guard.kind || ld->type != c->store->type || nest_int(ld, NA_n, 1) != 1 ||
-      nest_int(ld, NA_volatile, 0))
+  if (!same_ref(&ld->guard, &c->store->guard) || ld->type != c->store->type ||
+      nest_int(ld, NA_n, 1) != 1 || nest_int(ld, NA_volatile, 0))
     return false;
   c->load = ld;
   c->root = c->store;
   while (c->root->parent->owner && c->root->parent->owner->code == NEST_UNROLL)
     c->root = c->root->parent->owner;
+  return true;
+}
+
+/* Are all columns that are read the tile's? */
+static bool reads_columns(const Forwarding *s, const Copy *c, const NestStmt *st) {
+  const Mem *m = &st->mems[0];
+  int big = rows_axis(c);
+  int64_t lane;
+  if (!base_is_lanes(s, &m->base, &lane)) return false;
+  int64_t reach = m->bytes.c % c->stride[big] + byte_reach(c, lane, s->nest->lanes);
+  for (int k = 0; k < m->bytes.n; k++)
+    reach += byte_reach(c, m->bytes.t[k].coef, m->bytes.t[k].index->extent);
+  return reach < c->stride[!big] * c->buffer->tile.shape[!big];
+}
+
+/* What a guard leaves out is no element of the tile, and nothing reads it. */
+static bool leaves_out_nothing(const Forwarding *s, const Copy *c) {
+  if (!c->store->guard.kind) return true;
+  if (!guards_columns(s, c)) return false;
+  for (size_t i = 0; i < c->readers.len; i++)
+    if (!reads_columns(s, c, c->readers.data[i])) return false;
   return true;
 }
 
@@ -455,7 +521,7 @@ bool pass_forward_copies(Unit *u) {
     c->buffer = n->buffers[i];
     if (!is_copy(&s, c) || !find_copy_base(&s, c) || !stays(&s, c, &c->base)) continue;
     if (!stays(&s, c, &c->more) || !learn_strides(&s, c)) continue;
-    if (!readers_follow(c) || !readers_known(&s, c)) continue;
+    if (!readers_follow(c) || !readers_known(&s, c) || !leaves_out_nothing(&s, c)) continue;
     redirect(&s, c);
     remove_copy(&s, c);
   }
