@@ -14,7 +14,7 @@
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
  *   waits.c    which loops may wait for other programs
  *   owners.c   which argument an address is computed from
- *   tiles.c    loops that the unit for tiles of matrices computes
+ *   products.c  loops that add products to blocks of sums, as calls
  *   asm.c      inline assembly
  *   stmt.c     statements, control, lines of device_print
  *   cost.c     about how long a program takes, as a C expression
@@ -93,6 +93,7 @@ typedef struct {
   bool *streams;          /* by variable id, of parameters: stores through it may stream */
   const char *entry;      /* the kernel's name */
   bool tiles;             /* the machine has a unit for tiles of matrices */
+  VEC(const char *) functions; /* of products: their definitions */
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
   bool waits;             /* programs may wait for others */
@@ -153,24 +154,27 @@ void c_prefetch(Gen *g, const NestStmt *s);
 /* The store of a loop that exchanges rows and columns; NULL: it is none. */
 const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
 
-/* ---- tiles.c ---- */
-/* A loop over k that adds products of words to a block of sums,
+/* ---- products.c ---- */
+/* A loop over k that adds products to a block of sums,
  *
  *   serial k:256 {
- *     unroll a:32 { %a[a] = ld [@A + 1088*a + 4*k] }
+ *     unroll a:6 { %a[a] = ld [%rows[a] + 4*k] }
  *     unroll b:4 { %b[b] = ld [%p + 64*b + 256*k] }
- *     unroll a:32 { unroll b:4 { %acc[4*a + b] = dot2 %a[a], %b[b], %acc[4*a + b] } } }
+ *     unroll a:6 { unroll b:4 { %acc[4*a + b] = fma %a[a], %b[b], %acc[4*a + b] } } }
  *
  * or without one of its inner loops, where there is one row or one vector. */
 typedef struct {
-  const NestStmt *loop, *left, *right, *product; /* the loads, and the op */
+  const NestStmt *loop, *left, *right, *product; /* the loads, and the op: fma, dot2 or dot4 */
   NestIndex *row, *vector, *sum_row, *sum_vector; /* of the loads, and the op; NULL: one */
-} TileLoop;
+  bool tiles; /* a unit for tiles computes it */
+} ProductLoop;
 
-/* False: the loop is another one, or the machine has no unit for it. */
-bool c_tile_loop(const Gen *g, const NestStmt *loop, TileLoop *out);
+/* False: the loop is another one, or is printed as it is. */
+bool c_product_loop(const Gen *g, const NestStmt *loop, ProductLoop *out);
 void c_serial(Gen *g, const NestStmt *s); /* any serial loop */
-double c_tiles_ns(const TileLoop *t); /* about how long it takes */
+/* The functions that calls of printed loops name. */
+void c_product_functions(Gen *g, Text *out);
+double c_tiles_ns(const ProductLoop *t); /* about how long a unit for tiles takes */
 
 /* ---- asm.c ---- */
 void c_inline_asm(Gen *g, const NestStmt *s);
@@ -225,6 +229,6 @@ typedef struct {
 } Helper;
 /* Ended by NULL. */
 extern const Helper c_helpers_asm[], c_helpers_convert[], c_helpers_core[], c_helpers_math[],
-    c_helpers_memory[], c_helpers_print[], c_helpers_threads[], c_helpers_tiles[];
+    c_helpers_memory[], c_helpers_print[], c_helpers_threads[], c_helpers_products[];
 
 #endif

@@ -224,8 +224,8 @@ static Cost branch_cost(Search *s, const NestStmt *st) {
 
 /* Iterations from and to somewhere in between: half of them. */
 static Cost counted_cost(Search *s, const NestStmt *st) {
-  TileLoop tiles;
-  if (c_tile_loop(s->g, st, &tiles)) return (Cost){c_tiles_ns(&tiles), NULL};
+  ProductLoop p;
+  if (c_product_loop(s->g, st, &p) && p.tiles) return (Cost){c_tiles_ns(&p), NULL};
   double n = st->index->extent;
   if (st->nsrcs && is_fixed_bound(&st->srcs[0]) && is_fixed_bound(&st->srcs[1]))
     n = fmax(fmin((double)st->srcs[1].sub.c, n) - fmax((double)st->srcs[0].sub.c, 0), 0);

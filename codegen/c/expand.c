@@ -94,8 +94,19 @@ static void note_array(Arrays *w, const Ref *r, const NestStmt *at) {
   }
 }
 
+/* A call has the addresses of its sums and of arrays of rows. */
+static bool note_call(Arrays *w, const NestStmt *s) {
+  ProductLoop p;
+  if (!c_product_loop(w->g, s, &p)) return false;
+  const Ref *rows = &p.left->mems[0].base;
+  w->in_memory[p.product->dsts[0].var->id] = true;
+  if (rows->kind == REF_VAR) w->in_memory[rows->var->id] = true;
+  return true;
+}
+
 static void note_arrays(Arrays *w, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
+    if (note_call(w, s)) continue;
     for (uint32_t i = 0; i < s->ndsts; i++) note_array(w, &s->dsts[i], s);
     for (uint32_t i = 0; i < s->nsrcs; i++) note_array(w, &s->srcs[i], s);
     for (uint32_t i = 0; i < s->nmems; i++) note_array(w, &s->mems[i].base, s);
@@ -129,7 +140,9 @@ static bool hold_registers(Arrays *w) {
   bool *kept = ARENA_ARRAY(w->g->arena, bool, w->g->nest->nvars), changed = false;
   for (size_t i = 0; i < w->all.len; i++) {
     const Indexing *x = &w->all.data[i];
-    if (!w->in_memory[x->array->id] && !w->rolled[x->loop->index->id]) kept[x->array->id] = true;
+    bool vectors = w->g->spread[x->array->id].kind == SPREAD_VECTOR;
+    if (vectors && !w->in_memory[x->array->id] && !w->rolled[x->loop->index->id])
+      kept[x->array->id] = true;
   }
   for (size_t i = 0; i < w->all.len; i++) {
     bool *rolled = &w->rolled[w->all.data[i].loop->index->id];

@@ -6,7 +6,7 @@
 
 static const Helper *const lists[] = {c_helpers_convert, c_helpers_core,  c_helpers_math,
                                       c_helpers_memory,  c_helpers_print, c_helpers_asm,
-                                      c_helpers_threads, c_helpers_tiles};
+                                      c_helpers_threads, c_helpers_products};
 enum { LISTS = sizeof lists / sizeof *lists, MAX_NAME = 64 };
 
 /* A helper with its dtypes. */

@@ -1,9 +1,37 @@
-/* Helpers: products of words by tiles of matrices (tiles.c), by x86's AMX where the process has it.
+/* Helpers: blocks of sums of products (products.c), of words by x86's AMX where the process has it.
  * They are C text, see Helper.  The unit's instructions are assembly, so that no header is read and
  * the C compiler need not know the unit. */
 #include "codegen/c/c.h"
 
-const Helper c_helpers_tiles[] = {
+const Helper c_helpers_products[] = {
+    {"BLOCK_OF_SUMS", NULL,
+     "/* A function that adds to rows of vectors of sums, sums_row bytes apart, the products of\n"
+     " * so many numbers of each row, left_step bytes apart, and of vectors. */\n"
+     "#define BLOCK_OF_SUMS(name, rows, vectors, V, load, vload, vsplat, add) \\\n"
+     "  COMMON void name(char *sums, int64_t sums_row, char *const *left, int64_t left_step, \\\n"
+     "      const char *right, int64_t right_row, int64_t depth) { \\\n"
+     "    const int64_t vector = sizeof(V); \\\n"
+     "    V s[(rows) * (vectors)]; \\\n"
+     "    const char *a[rows]; \\\n"
+     "    UNROLL(rows) for (int i = 0; i < rows; i++) { \\\n"
+     "      a[i] = left[i]; \\\n"
+     "      UNROLL(vectors) for (int j = 0; j < vectors; j++) \\\n"
+     "        s[i * vectors + j] = *(const V *)(sums + i * sums_row + j * vector); \\\n"
+     "    } \\\n"
+     "    for (int64_t k = 0, at = 0; k < depth; k++, at += left_step, right += right_row) { \\\n"
+     "      V b[vectors]; \\\n"
+     "      UNROLL(vectors) for (int j = 0; j < vectors; j++) \\\n"
+     "        b[j] = vload(right + j * vector); \\\n"
+     "      UNROLL(rows) for (int i = 0; i < rows; i++) { \\\n"
+     "        const V x = vsplat(load(a[i] + at)); \\\n"
+     "        UNROLL(vectors) for (int j = 0; j < vectors; j++) \\\n"
+     "          s[i * vectors + j] = add(x, b[j], s[i * vectors + j]); \\\n"
+     "      } \\\n"
+     "    } \\\n"
+     "    UNROLL(rows) for (int i = 0; i < rows; i++) \\\n"
+     "      UNROLL(vectors) for (int j = 0; j < vectors; j++) \\\n"
+     "        *(V *)(sums + i * sums_row + j * vector) = s[i * vectors + j]; \\\n"
+     "  }\n"},
     {"TileProduct", NULL,
      "/* sums[row, vector] += the products of `depth` words of row left[row] and of vectors;\n"
      " * vector v's word k is at right + k * right_row + v * right_vector.  Steps are in\n"

@@ -21,6 +21,7 @@ static void print_parameter_list(Gen *g, Text *out, bool types, const char *othe
 static void print_program_function(Gen *g, Text *out, const char *name) {
   g->depth = 1;
   c_block(g, g->nest->body);
+  c_product_functions(g, out);
   text_printf(out, "/* One program; its lanes run together. */\nstatic void %s_program(", name);
   print_parameter_list(
       g, out, true,

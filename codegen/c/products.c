@@ -1,9 +1,15 @@
-/* Loops that the unit for tiles of matrices computes: see TileLoop in c.h.
+/* Loops that add products to blocks of sums: see ProductLoop in c.h.  They become calls.
  *
- * A tile is MACHINE_TILE rows of as many words: of the left operand's rows as they are in memory,
- * of the right one's vectors, which follow each other along k.  The loop becomes a call of a helper
- * (prelude_tiles.c), which computes the same by vectors where a process gets no tiles. */
+ * GCC takes as long for such a loop as for the rest of a kernel, and sums that are in memory leave
+ * the other loops over them short.  So kernels of a unit share a function for each number of rows
+ * and vectors.
+ *
+ * Where the machine has a unit for tiles, words are multiplied by it: a tile is MACHINE_TILE rows
+ * of as many words, of the left operand's rows as they are in memory, of the right one's vectors,
+ * which follow each other along k.  That call's helper (prelude_products.c) computes the same by
+ * vectors where a process gets no tiles. */
 #include <math.h>
+#include <string.h>
 
 #include "codegen/c/c.h"
 
@@ -11,24 +17,61 @@ enum { WORD = 4 };
 
 /* ---- which loops ---- */
 
-/* Lanes run together, so a barrier is nothing. */
-static const NestStmt *after_barriers(const NestStmt *s) {
-  while (s && s->code == NEST_BAR) s = s->next;
-  return s;
-}
+/* A statement of the loop, and the unrolled loops around it there. */
+typedef struct {
+  const NestStmt *s;
+  NestIndex *at[2];
+  int depth;
+} Leaf;
 
-/* The one statement of an unrolled loop, or the statement itself. */
-static const NestStmt *unrolled(const NestStmt *s, NestIndex **index) {
-  *index = NULL;
-  if (!s || s->code != NEST_UNROLL || s->nsrcs) return s;
-  *index = s->index;
-  const NestStmt *first = s->regions[0]->first;
-  return first && !first->next ? first : NULL;
+enum { LEAVES = 3 }; /* two loads and an op */
+
+/* Lanes run together, so a barrier is nothing. */
+static bool gather_leaves(const NestBlock *b, Leaf at, Leaf *leaves, int *n) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    if (s->code == NEST_BAR) continue;
+    if (s->code == NEST_UNROLL) {
+      Leaf inner = at;
+      if (s->nsrcs || at.depth == 2) return false;
+      inner.at[inner.depth++] = s->index;
+      if (!gather_leaves(s->regions[0], inner, leaves, n)) return false;
+      continue;
+    }
+    if (*n == LEAVES || s->nregions || s->guard.kind) return false;
+    leaves[*n] = at;
+    leaves[(*n)++].s = s;
+  }
+  return true;
 }
 
 static bool is_subscript(const Affine *a, const NestIndex *index) {
   if (a->c || a->n != (index ? 1 : 0)) return false;
   return !index || (a->t[0].index == index && a->t[0].coef == 1);
+}
+
+static bool is_inside(const NestStmt *s, const NestBlock *b) {
+  const NestBlock *at = s->parent;
+  while (at && at != b) at = at->owner ? at->owner->parent : NULL;
+  return at != NULL;
+}
+
+/* Is the op's operand what the load gave?  The loops around each that count its elements, NULL
+ * where there is one. */
+static bool is_operand(const Leaf *load, const Leaf *op, const Ref *x, NestIndex **of_load,
+                       NestIndex **of_op) {
+  const Ref *to = &load->s->dsts[0];
+  *of_load = load->depth ? load->at[0] : NULL;
+  *of_op = NULL;
+  if (x->kind != REF_VAR || x->var != to->var || load->depth > 1) return false;
+  if (load->depth && is_inside(op->s, load->s->parent)) {
+    *of_op = *of_load;
+    return affine_eq(&x->sub, &to->sub);
+  }
+  if (!is_subscript(&to->sub, *of_load)) return false;
+  for (int i = 0; load->depth && i < op->depth; i++)
+    if (is_subscript(&x->sub, op->at[i])) *of_op = op->at[i];
+  return load->depth ? *of_op && (*of_op)->extent == (*of_load)->extent
+                     : is_subscript(&x->sub, NULL);
 }
 
 static int64_t coefficient(const Affine *a, const NestIndex *index) {
@@ -43,41 +86,53 @@ static bool base_depends_on(const Mem *m, const NestIndex *index) {
   return m->base.kind == REF_VAR && coefficient(&m->base.sub, index);
 }
 
-/* Loads words, element `index` of an array. */
-static bool loads_words(const NestStmt *s, const NestIndex *index) {
-  return s && s->code == NEST_LD && !s->guard.kind && nest_int(s, NA_n, 1) == 1 &&
-         !nest_int(s, NA_volatile, 0) && dtype_bits(s->type) == 8 * WORD &&
-         is_subscript(&s->dsts[0].sub, index);
+static bool loads_numbers(const NestStmt *s) {
+  return s->code == NEST_LD && nest_int(s, NA_n, 1) == 1 && !nest_int(s, NA_volatile, 0);
 }
 
-static bool is_operand(const Ref *r, const NestStmt *load, const NestIndex *index) {
-  return r->kind == REF_VAR && r->var == load->dsts[0].var && is_subscript(&r->sub, index);
-}
+static bool sums_words(const NestStmt *s) { return s->op == TILE_DOT2 || s->op == TILE_DOT4; }
 
-static bool same_extent(const NestIndex *a, const NestIndex *b) {
-  return (a ? a->extent : 1) == (b ? b->extent : 1);
-}
-
-static bool adds_products(const TileLoop *t) {
+static bool adds_products(const ProductLoop *t) {
   const NestStmt *s = t->product;
-  if (!s || s->code != NEST_OP || (s->op != TILE_DOT2 && s->op != TILE_DOT4)) return false;
+  bool real = s->op == TILE_FMA && (s->type == DT_F32 || s->type == DT_F64);
+  if (s->code != NEST_OP || (!real && !sums_words(s))) return false;
   const Ref *to = &s->dsts[0], *sum = &s->srcs[2];
-  return !s->guard.kind && is_operand(&s->srcs[0], t->left, t->sum_row) &&
-         is_operand(&s->srcs[1], t->right, t->sum_vector) && same_extent(t->row, t->sum_row) &&
-         same_extent(t->vector, t->sum_vector) && sum->kind == REF_VAR && sum->var == to->var &&
-         affine_eq(&sum->sub, &to->sub) && !affine_coef(&to->sub, t->loop->index);
+  return sum->kind == REF_VAR && sum->var == to->var && affine_eq(&sum->sub, &to->sub) &&
+         !affine_coef(&to->sub, t->loop->index);
 }
 
-/* A row's words follow each other along k and are the same in all lanes; a vector's lanes are
- * neighbours. */
-static bool has_tiles_in_memory(const Gen *g, const TileLoop *t) {
+/* False: the loop has other statements. */
+static bool find_operands(ProductLoop *t) {
+  Leaf leaves[LEAVES];
+  int n = 0;
+  if (!gather_leaves(t->loop->regions[0], (Leaf){0}, leaves, &n) || n != LEAVES) return false;
+  const Leaf *op = &leaves[2];
+  t->product = op->s;
+  if (!loads_numbers(leaves[0].s) || !loads_numbers(leaves[1].s) || !adds_products(t)) return false;
+  const NestVar *first = op->s->srcs[0].kind == REF_VAR ? op->s->srcs[0].var : NULL;
+  const Leaf *left = &leaves[leaves[0].s->dsts[0].var != first];
+  const Leaf *right = &leaves[left == leaves];
+  t->left = left->s;
+  t->right = right->s;
+  return is_operand(left, op, &op->s->srcs[0], &t->row, &t->sum_row) &&
+         is_operand(right, op, &op->s->srcs[1], &t->vector, &t->sum_vector) &&
+         op->depth == (t->sum_row != NULL) + (t->sum_vector != NULL) &&
+         (!t->sum_row || t->sum_row != t->sum_vector) && left->s->type == op->s->type &&
+         right->s->type == op->s->type;
+}
+
+/* A row's numbers are the same in all lanes; vectors are neighbours, as their sums are. */
+static bool has_vectors(const Gen *g, const ProductLoop *t) {
   const NestIndex *k = t->loop->index;
   const Mem *a = &t->left->mems[0], *b = &t->right->mems[0];
+  const Affine *sum = &t->product->dsts[0].sub;
+  int64_t bytes = dtype_bytes(t->product->type);
   Spread at = c_mem_spread(g, b);
   bool fixed = !base_depends_on(a, k) && !base_depends_on(b, k) && !base_depends_on(b, t->vector);
-  return fixed && c_uniform(c_mem_spread(g, a)) && affine_coef(&a->bytes, k) == WORD &&
-         at.kind == SPREAD_LINEAR && at.step == WORD &&
-         g->spread[t->product->dsts[0].var->id].kind == SPREAD_VECTOR;
+  bool beside = !t->vector || (affine_coef(&b->bytes, t->vector) == bytes * g->nest->lanes &&
+                               affine_coef(sum, t->sum_vector) == 1);
+  return fixed && beside && c_uniform(c_mem_spread(g, a)) && at.kind == SPREAD_LINEAR &&
+         at.step == bytes && g->spread[t->product->dsts[0].var->id].kind == SPREAD_VECTOR;
 }
 
 static uint32_t occurrences(const NestBlock *b, const NestVar *v) {
@@ -93,44 +148,42 @@ static uint32_t occurrences(const NestBlock *b, const NestVar *v) {
 }
 
 /* Nothing else reads the words that were loaded. */
-static bool is_only_reader(const Gen *g, const TileLoop *t) {
+static bool is_only_reader(const Gen *g, const ProductLoop *t) {
   enum { HERE = 2 };
   const NestVar *left = t->left->dsts[0].var, *right = t->right->dsts[0].var;
   return left != right && occurrences(g->nest->body, left) == HERE &&
          occurrences(g->nest->body, right) == HERE;
 }
 
-bool c_tile_loop(const Gen *g, const NestStmt *loop, TileLoop *t) {
-  if (!g->tiles || g->owners || loop->code != NEST_SERIAL || loop->nsrcs) return false;
-  if (loop->index->extent < MACHINE_TILE) return false;
-  const NestStmt *s = after_barriers(loop->regions[0]->first);
-  *t = (TileLoop){.loop = loop};
-  t->left = unrolled(s, &t->row);
-  if (!loads_words(t->left, t->row)) return false;
-  s = after_barriers(s->next);
-  t->right = unrolled(s, &t->vector);
-  if (!loads_words(t->right, t->vector)) return false;
-  s = after_barriers(s->next);
-  if (!s || after_barriers(s->next)) return false;
-  t->product = s;
-  if (t->row) t->product = unrolled(t->product, &t->sum_row);
-  if (t->vector) t->product = unrolled(t->product, &t->sum_vector);
-  return adds_products(t) && has_tiles_in_memory(g, t) && is_only_reader(g, t);
+static int extent_of(const NestIndex *index) { return index ? index->extent : 1; }
+
+/* Few products are written out, and blocks that registers do not hold. */
+static bool is_called(const Gen *g, const ProductLoop *t) {
+  if (t->tiles) return true;
+  int sums = extent_of(t->row) * extent_of(t->vector);
+  return t->loop->index->extent >= MACHINE_CALLED_STEPS && sums > 1 && sums < g->regs;
+}
+
+bool c_product_loop(const Gen *g, const NestStmt *loop, ProductLoop *t) {
+  if (g->owners || loop->code != NEST_SERIAL || loop->nsrcs) return false;
+  *t = (ProductLoop){.loop = loop};
+  if (!find_operands(t) || !has_vectors(g, t) || !is_only_reader(g, t)) return false;
+  t->tiles = g->tiles && sums_words(t->product) && loop->index->extent >= MACHINE_TILE &&
+             affine_coef(&t->left->mems[0].bytes, loop->index) == WORD;
+  return is_called(g, t);
 }
 
 /* ---- the call ---- */
 
-static int extent_of(const NestIndex *index) { return index ? index->extent : 1; }
-
 /* The address for the first vector, at k = 0. */
-static const char *right_address(Gen *g, const TileLoop *t) {
+static const char *right_address(Gen *g, const ProductLoop *t) {
   Mem m = t->right->mems[0];
   affine_drop(&m.bytes, t->loop->index);
   if (t->vector) affine_drop(&m.bytes, t->vector);
   return c_address(g, &m, false);
 }
 
-static const char *first_sum(Gen *g, const TileLoop *t) {
+static const char *first_sum(Gen *g, const ProductLoop *t) {
   Ref r = t->product->dsts[0];
   if (t->sum_row) affine_drop(&r.sub, t->sum_row);
   if (t->sum_vector) affine_drop(&r.sub, t->sum_vector);
@@ -138,7 +191,7 @@ static const char *first_sum(Gen *g, const TileLoop *t) {
 }
 
 /* The addresses of all rows at k = 0. */
-static void put_rows(Gen *g, const TileLoop *t, const char *rows) {
+static void put_rows(Gen *g, const ProductLoop *t, const char *rows) {
   Mem m = t->left->mems[0];
   affine_drop(&m.bytes, t->loop->index);
   c_line(g, "char *%s[%d];", rows, extent_of(t->row));
@@ -152,13 +205,10 @@ static void put_rows(Gen *g, const TileLoop *t, const char *rows) {
   c_close_index(g, t->row);
 }
 
-static void put_call(Gen *g, const TileLoop *t) {
+/* The call, for the addresses of rows and, in the order of the parameters, other numbers. */
+static void call_tiles(Gen *g, const ProductLoop *t, const char *rows) {
   const Affine *sum = &t->product->dsts[0].sub, *bytes = &t->right->mems[0].bytes;
   const int64_t vector = WORD * g->nest->lanes;
-  const char *rows = c_open_name(g, "rows");
-  c_line(g, "{");
-  g->depth++;
-  put_rows(g, t, rows);
   c_line(g, "tiles_%s_i32(&(TileProduct){", tile_op_name(t->product->op));
   c_line(g, "    .rows = %d, .vectors = %d, .depth = %d, .left = %s,", extent_of(t->row),
          extent_of(t->vector), t->loop->index->extent, rows);
@@ -168,6 +218,48 @@ static void put_call(Gen *g, const TileLoop *t) {
          (long long)(vector * coefficient(sum, t->sum_row)),
          (long long)(vector * coefficient(sum, t->sum_vector)));
   c_line(g, "    .streams = %s});", t->right->mems[0].buffer ? "false" : "true");
+}
+
+/* The function's name, as no user's is; its definition is noted. */
+static const char *function_of(Gen *g, const ProductLoop *t) {
+  const NestStmt *s = t->product;
+  const char *type = dtype_name(s->type), *op = tile_op_name(s->op);
+  int rows = extent_of(t->row), vectors = extent_of(t->vector);
+  const char *name = c_text(g, "nereid_%s_%s_%dx%d", op, type, rows, vectors);
+  const char *text = c_text(g,
+                            "#ifndef IS_%s\n"
+                            "#define IS_%s\n"
+                            "BLOCK_OF_SUMS(%s, %d, %d, %s,\n"
+                            "    load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
+                            "#endif\n",
+                            name, name, name, rows, vectors, c_vector_type(s->type), type, type,
+                            type, op, type);
+  for (size_t i = 0; i < g->functions.len; i++)
+    if (!strcmp(g->functions.data[i], text)) return name;
+  vec_push(g->arena, &g->functions, text);
+  return name;
+}
+
+void c_product_functions(Gen *g, Text *out) {
+  for (size_t i = 0; i < g->functions.len; i++) text_puts(out, g->functions.data[i]);
+}
+
+static void call_block(Gen *g, const ProductLoop *t, const char *rows) {
+  const NestIndex *k = t->loop->index;
+  const int64_t vector = (int64_t)dtype_bytes(t->product->type) * g->nest->lanes;
+  c_line(g, "%s((char *)&%s, %lld, %s, %lld, %s, %lld, %d);", function_of(g, t), first_sum(g, t),
+         (long long)(vector * coefficient(&t->product->dsts[0].sub, t->sum_row)), rows,
+         (long long)affine_coef(&t->left->mems[0].bytes, k), right_address(g, t),
+         (long long)affine_coef(&t->right->mems[0].bytes, k), k->extent);
+}
+
+static void put_call(Gen *g, const ProductLoop *t) {
+  const char *rows = c_open_name(g, "rows");
+  c_line(g, "{");
+  g->depth++;
+  put_rows(g, t, rows);
+  if (t->tiles) call_tiles(g, t, rows);
+  else call_block(g, t, rows);
   g->depth--;
   c_line(g, "}");
   c_close_names(g, 1);
@@ -175,13 +267,13 @@ static void put_call(Gen *g, const TileLoop *t) {
 }
 
 void c_serial(Gen *g, const NestStmt *s) {
-  TileLoop t;
-  if (c_tile_loop(g, s, &t)) put_call(g, &t);
+  ProductLoop t;
+  if (c_product_loop(g, s, &t)) put_call(g, &t);
   else c_counted_loop(g, s);
 }
 
 /* 16 tiles of 16 rows by 16 words by a vector take 256 cycles. */
-double c_tiles_ns(const TileLoop *t) {
+double c_tiles_ns(const ProductLoop *t) {
   const double PRODUCT_NS = 6, CALL_NS = 60;
   double tiles = ceil((double)extent_of(t->row) / MACHINE_TILE) * extent_of(t->vector);
   return CALL_NS + PRODUCT_NS * tiles * ceil((double)t->loop->index->extent / MACHINE_TILE);

@@ -227,13 +227,22 @@ enum {
   TILED_ROWS = 2 * MACHINE_TILE
 };
 
-/* Does C compute the dot by the unit for tiles (codegen/c/tiles.c)?  Its blocks are more rows, and
- * their sums stay where they are: the unit has registers of its own. */
+/* Does C compute the dot by the unit for tiles (codegen/c/products.c)?  Blocks are more rows. */
 static bool is_tiled(const Bind *s, const NestStmt *st) {
   const NestBuffer *left = st->mems[0].buffer;
   return machine_has(s->u->machine, HAS_MATRIX_TILES) &&
          tile_dot_of_words(nest_str(st, NA_precision, "")) != TILE_DOT &&
          left->tile.shape[left->tile.rank - 1] >= MACHINE_TILE;
+}
+
+/* Does a function compute blocks of the dot?  Their sums then stay where they are. */
+static bool is_called(const Bind *s, const NestStmt *st) {
+  const NestBuffer *left = st->mems[0].buffer, *right = st->mems[1].buffer;
+  bool widens = left->dtype != st->to || right->dtype != st->to;
+  bool adds = st->to == DT_F32 || st->to == DT_F64 ||
+              tile_dot_of_words(nest_str(st, NA_precision, "")) != TILE_DOT;
+  return machine_has(s->u->machine, HAS_LOCKSTEP) && !widens && adds &&
+         left->tile.shape[left->tile.rank - 1] >= MACHINE_CALLED_STEPS;
 }
 
 static int32_t largest_divisor(int32_t n, int32_t most) {
@@ -391,7 +400,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   DimMask both = blk.rows | blk.cols;
   Affine sub;
   Affine whole = register_subscript(s, both | blk.outer);
-  if (tiled) {
+  if (tiled || is_called(s, st)) {
     emit_steps(s, st, &a, &b, k, ref_sub(d, whole));
     s->b = outer;
     return;

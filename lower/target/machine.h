@@ -29,6 +29,7 @@ X(REGISTER_SHIFTS,    "warpgroups can hand registers to each other (setmaxnreg)"
 X(GRID_DEPENDENCIES,  "a grid may start before the one before it has ended, and wait for it (griddepcontrol)") \
 X(CLUSTERS,           "thread blocks of a cluster write to each other's shared memory, and have a barrier") \
 X(EXTREMA_OF_THREE,   "the assembler merges two integer min or max into one of three operands") \
+X(FAR_STREAMS,        "memory is read faster in order where a program asks for it many lines ahead") \
 X(MATRIX_TILES,       "a unit multiplies tiles of 16 rows of words, of four bytes or two bf16 each")
 
 #define X(name, doc) CAPABILITY_##name,
@@ -73,6 +74,9 @@ typedef struct {
 static inline bool machine_has(const Machine *m, unsigned capabilities) {
   return (m->has & capabilities) == capabilities;
 }
+
+/* A dot of so many steps or more is computed in C by calls of a function that kernels share. */
+enum { MACHINE_CALLED_STEPS = 32 };
 
 /* Rows of a tile (HAS_MATRIX_TILES), and its words along the sum; it is a vector wide. */
 enum { MACHINE_TILE = 16 };
