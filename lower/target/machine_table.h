@@ -30,7 +30,7 @@ X("sm_120a", MACHINE_GPU, 120, 87, 78, 32, 32, 255, 99 * KIB, 16, HOPPER, \
 X("cpu:4", MACHINE_CPU, 0, 0, 0, 4, 1, 16, 4 * MIB, 16, CPU, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
 X("cpu:8", MACHINE_CPU, 0, 0, 0, 8, 1, 16, 4 * MIB, 32, CPU, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
 X("cpu:16", MACHINE_CPU, 0, 0, 0, 16, 1, 32, 4 * MIB, 64, CPU, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
-X("cpu:amx", MACHINE_CPU, 0, 0, 0, 16, 1, 32, 4 * MIB, 64, CPU | HAS_MATRIX_TILES, \
+X("cpu:amx", MACHINE_CPU, 0, 0, 0, 16, 1, 32, 4 * MIB, 64, CPU | HAS_FAR_STREAMS | HAS_MATRIX_TILES, \
   NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 #endif
