@@ -51,6 +51,16 @@ void infer_ended_bmm(Infer *in) {
   if (ends->dtype != DT_I32) infer_fail(in, E_GRAPH_OFFSETS_DTYPE, dtype_name(ends->dtype));
 }
 
+/* A product whose sum is in parts, in f32, for a reduction to add. */
+void infer_parted_mm(Infer *in) {
+  const ValueType *a = infer_tensor(in, "self"), *b = infer_tensor(in, "mat2");
+  ValueType t = matmul_type(in, a, b, 2);
+  int64_t parts = infer_int(in, "parts");
+  if (parts <= 0) infer_fail(in, E_GRAPH_STEP, (long long)parts);
+  Dim shape[] = {infer_const(in, parts), t.shape[0], t.shape[1]};
+  infer_set(in, DT_F32, 3, shape);
+}
+
 /* A product of a library: rows of the result, in any shape. */
 void infer_library_product(Infer *in) {
   Dim sizes[GRAPH_RANK_MAX];

@@ -28,7 +28,7 @@ typedef enum {
   PRIM_INSERT,      /* its operand, also written to a slice of that memory */
   PRIM_INSERTED,    /* what the memory has then */
   PRIM_WINDOW,      /* from the elements of a window (graph/ops/window.h): pooling, depthwise */
-  PRIM_MATMUL,      /* aten.mm, aten.bmm, nereid.ended_bmm, nereid.grouped_mm */
+  PRIM_MATMUL,      /* aten.mm, aten.bmm, nereid.ended_bmm, .grouped_mm, .parted_mm */
   PRIM_CONVOLUTION, /* nereid.conv */
   PRIM_CONVOLUTION_WEIGHT, /* nereid.conv_weight */
   PRIM_LIBRARY,     /* nereid.library_product: a library computes it */

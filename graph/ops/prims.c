@@ -46,6 +46,7 @@ uint32_t prim_in_memory(const Node *n) {
 }
 
 ProductGroups prim_groups(const Node *n) {
+  if (graph_is(n, OP_nereid_parted_mm_default)) return GROUPS_OF_SUM;
   if (!graph_is_any(n, OP_nereid_grouped_mm_default, OP_nereid_packed_grouped_mm_default))
     return GROUPS_NONE;
   uint32_t rank = n->args[0].node->type.rank;

@@ -388,6 +388,20 @@ static void tile_parted_axis(Kernel *k, Tiling *t, bool rows) {
   kernel_bind(k, t->group, "batch", AXIS_B);
 }
 
+/* Parts of the sum as long as each other, but for the last one, in whole steps. */
+static void tile_cut_sum(Kernel *k, Tiling *t) {
+  const Group *g = k->group;
+  int64_t size = g->extent[3]->value, parts = g->extent[0]->value;
+  t->groups = arena_printf(k->arena,
+                           "    depth = tl.cdiv(%lld, BK) * BK\n"
+                           "    begin = tl.program_id(1)%s * depth\n"
+                           "    end = tl.minimum(begin + depth, %lld)\n",
+                           (long long)((size + parts - 1) / parts), kernel_wide(k),
+                           (long long)size);
+  t->first = "begin";
+  t->last = "end";
+}
+
 /* Each group of what is summed up is a batch.  8-bit elements are copied by 16 from multiples of
  * 16, where groups begin; what the last group has after such a multiple is a step of its own.
  * Whole steps begin at multiples of a step, so that a row of a box is whole lines of memory, and
@@ -453,7 +467,9 @@ static Tiling tiling_of(Kernel *k) {
   Tiling t = plain_tiling(k);
   ProductGroups groups = prim_groups(k->group->nodes.data[0]);
   if (prim_unpacks(k->group->nodes.data[0]) && groups == GROUPS_NONE) tile_one_row(k, &t);
-  if (groups == GROUPS_OF_SUM) tile_parted_sum(k, &t);
+  bool cut = graph_is(k->group->nodes.data[0], OP_nereid_parted_mm_default);
+  if (cut) tile_cut_sum(k, &t);
+  else if (groups == GROUPS_OF_SUM) tile_parted_sum(k, &t);
   else if (groups != GROUPS_NONE) tile_parted_axis(k, &t, groups == GROUPS_OF_ROWS);
   else if (graph_is(k->group->nodes.data[0], OP_nereid_ended_bmm_default)) tile_ended_rows(k, &t);
   return t;

@@ -53,6 +53,10 @@ static Node *batches_in_parts(Build *b, Node *x, Node *y, int parts) {
 }
 
 static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
+  if (x->type.shape[1]->value % parts) {
+    Arg args[] = {arg_node(x), arg_node(y), arg_int(b->in.g, parts)};
+    return as_is(b, build_sum(b, build(b, OP_nereid_parted_mm_default, 3, args), 1, false));
+  }
   Node *left = cut_into_parts(b, x, parts);
   Node *right = build_transpose(b, cut_into_parts(b, build_transpose(b, y, 0, 1), parts), 1, 2);
   Arg args[] = {arg_node(left), arg_node(right), arg_dtype(DT_F32)};
@@ -116,6 +120,7 @@ static void split_product(Build *b, Node *n) {
   p.batch = batches ? n->type.shape[0]->value : 1;
   p.n = size[1]->value;
   p.k = x->type.shape[1 + batches]->value;
+  p.uneven = !batches && !b->in.g->host && !prim_unpacks(n) && tiling_has_rings(&p);
   int parts = b->in.g->host    ? (prim_unpacks(n) ? 1 : tiling_cpu_parts(&p))
               : prim_unpacks(n) ? tiling_packed_parts(&p)
                                 : tiling_parts(&p);

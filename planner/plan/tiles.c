@@ -462,7 +462,10 @@ static ProductGroups groups_of(const Group *g) {
   return prim_kind(n->op) == PRIM_MATMUL ? prim_groups(n) : GROUPS_NONE;
 }
 
-static Dim group_count(const Group *g) { return g->nodes.data[0]->args[2].node->type.shape[0]; }
+static Dim group_count(const Group *g) {
+  const Node *n = g->nodes.data[0];
+  return graph_is(n, OP_nereid_parted_mm_default) ? g->extent[0] : n->args[2].node->type.shape[0];
+}
 
 /* Blocks of an axis; of one that is made of groups as many as there may be: the last block of each
  * of them, and of what is after the last one, may have a single element. */
@@ -620,6 +623,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   p->images = t->gpu && convolution_reads_images(t->fusion, g);
   if (p->images) share_phases(t, first, p);
   p->elements = prim_kind(first->op) == PRIM_CONVOLUTION && !convolution_block(t->graph, first);
+  p->result = prim_kind(first->op) == PRIM_MATMUL ? (int)dtype_bytes(first->type.dtype) : 0;
   p->sums = groups_of(g) == GROUPS_OF_SUM;
   int64_t word = product_word(t->graph, first);
   p->k /= word;

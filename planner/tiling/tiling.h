@@ -26,6 +26,8 @@ typedef struct {
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */
   bool shallow; /* rings have their tile's stages, whatever the launch */
   bool tiles; /* words that a CPU's unit for tiles multiplies */
+  int result;  /* bytes of an element of the result; 0: as many as of an operand's */
+  bool uneven; /* parts of k may differ in length */
   int again; /* operands are in memory once for so many times that they are read; 0: once */
 } Product;
 

@@ -63,7 +63,8 @@ static double ring_time(const Tile *t, const Product *p, bool persists) {
   double rate = p->gpu->f16 * HALF / element * (group ? 1 : sim_synchronous_share(p->gpu));
   bool beside = group && t->bm % (GROUP_ROWS * t->warps / WARPGROUP) != 0;
   double products = 2.0 * t->bm * t->bn * t->bk / rate * (beside ? BESIDE_LOSS : 1);
-  double lines = (double)t->bm * t->bn * element / LINE, end = ENDS_CLOCKS + STORED_CLOCKS * lines;
+  double result = p->result ? p->result : element;
+  double lines = (double)t->bm * t->bn * result / LINE, end = ENDS_CLOCKS + STORED_CLOCKS * lines;
   LaunchStats f = {
       .programs = (double)p->batch * ceil_div(p->m, t->bm) * ceil_div(p->n, t->bn),
       .loaded = steps * bytes,
@@ -71,7 +72,7 @@ static double ring_time(const Tile *t, const Product *p, bool persists) {
       .counts = {.tensor = steps * products, .sent = lines},
       .read = element * (double)p->batch * (double)p->k * (double)(p->m + p->n) /
               (p->again ? p->again : 1),
-      .written = element * (double)p->batch * (double)p->m * (double)p->n,
+      .written = result * (double)p->batch * (double)p->m * (double)p->n,
   };
   set_resources(&f, t, bytes, group);
   f.occupancy = launch_stats_occupancy(&f, p->gpu);

@@ -379,6 +379,8 @@ static const Case products[] = {
      "_grouped_mm.default(x, y, out_dtype = torch.float32)", "f32[3, 9, 5]"},
     {"x: \"bf16[3, 9, 4]\", y: \"bf16[3, 4, 5]\", e: \"i32[3]\"",
      "nereid.ended_bmm.default(x, y, e)", "bf16[3, 9, 5]"},
+    {"x: \"bf16[9, 40]\", y: \"bf16[40, 5]\"", "nereid.parted_mm.default(x, y, 3)",
+     "f32[3, 9, 5]"},
     {"x: \"f32[2, 3, 4]\", y: \"f32[5, 4]\"", "cdist.default(x, y)", "f32[2, 3, 5]"},
     {"x: \"f32[5, 4]\"", "_pdist_forward.default(x)", "f32[10]"},
 };
@@ -696,6 +698,7 @@ static const Case type_errors[] = {
      "_grouped_mm.default(x, y, o)", "a tensor of rank 1 is expected, not i32[3, 1]"},
     {"x: \"f32[3, 9, 4]\", y: \"f32[3, 4, 5]\", e: \"i64[3]\"",
      "nereid.ended_bmm.default(x, y, e)", "'offs' has dtype i64: i32 is needed"},
+    {"x: \"f32[9, 4]\", y: \"f32[4, 5]\"", "nereid.parted_mm.default(x, y, 0)", "0"},
     {"x: \"i32[2, 2]\", o: \"i32[2]\"", "_grouped_mm.default(x, x, o)",
      "these products of groups are of floats of 16 bits or more, not of i32"},
     {"x: \"f32[2, 2]\", o: \"i32[2]\", b: \"f32[2]\"", "_grouped_mm.default(x, x, o, b)",
