@@ -3,7 +3,8 @@
  *
  * The load of the next iteration is before the reduction, after what this one computes of its tile.
  * Its mask is false where no iteration follows: nothing is loaded that the kernel would not load.
- * Nothing in the loop writes.  A loop carries the tile in registers; loops around products are left to pass pipeline. */
+ * Nothing in the loop writes.  A loop carries the tile in registers; loops around products are left
+ * to pass pipeline. */
 #include <string.h>
 
 #include "lower/passes.h"
@@ -158,7 +159,7 @@ static void load_ahead(Ahead *x, TileOp *load) {
   Type i1 = type_scalar(DT_I1), t = index->type;
   TileValue *any = tile_build1(&before, TILE_LT, i1, lo, hi, NULL);
   TileValue *first = load_at(x, &before, load, lo, any);
-  /* The sum of index and step might wrap; this difference of numbers that are not negative can't. */
+  /* The sum of index and step might wrap; a difference of numbers that are not negative can't. */
   TileValue *left = tile_build1(&here, TILE_SUB, t, hi, index, NULL);
   TileValue *more = tile_build1(&here, TILE_LT, i1, step, left, NULL);
   TileValue *later = tile_build1(&here, TILE_ADD, t, index, step, NULL);
