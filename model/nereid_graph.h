@@ -88,8 +88,8 @@ NEREID_API int nereid_graph_has_operator(const char *name);
 
 /* The most columns of keys and of values that a kernel of attention has on a GPU of that compute
  * capability (90: Hopper; 0: a CPU), of operands of so many bits, with gradients or without. */
-NEREID_API void nereid_graph_attention_widths(int64_t *keys, int64_t *values, int capability,
-                                              unsigned bits, int gradients);
+NEREID_API int nereid_graph_attention_widths(int64_t *keys, int64_t *values, int capability,
+                                             unsigned bits, int gradients);
 
 /* How a model is compiled: nereid_graph_options.h has all options.  NULL for a pointer to this, or
  * zeros in it, are the defaults. */

@@ -58,11 +58,13 @@ int nereid_graph_has_operator(const char *name) {
   return name ? ops_find(name) != NULL : error_null(__func__, "name");
 }
 
-void nereid_graph_attention_widths(int64_t *keys, int64_t *values, int capability, unsigned bits,
-                                   int gradients) {
+int nereid_graph_attention_widths(int64_t *keys, int64_t *values, int capability, unsigned bits,
+                                  int gradients) {
+  if (!keys || !values) return error_null(__func__, keys ? "values" : "keys");
   AttentionWidths most = attention_widths(capability, bits, gradients != 0);
   *keys = most.keys;
   *values = most.values;
+  return 0;
 }
 
 /* ---- stages ---- */

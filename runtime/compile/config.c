@@ -36,6 +36,7 @@ int config_check(const OptionRow *row, int value) {
 }
 
 int nereid_check_option(const char *name, int value) {
+  if (!name) return error_null(__func__, "name");
   const OptionRow *row = option_tuned(name);
   return row && value != row->dflt ? config_check(row, value) : 0;
 }

@@ -32,6 +32,13 @@ NEEDLESS = {
     ("attention", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
     ("products", 'fence {kind "proxy"} @9'): "of stores to a ring's bytes before its copies",
     ("grad_keys", "mma.commit @14"): "of the first of two groups that are waited for together",
+    ("grad_keys", 'fence {kind "proxy"} @14', "%38 = mul %scale, 1.442695 : f32 @71:31"):
+        "of the keys and values: each turn's fence is for them, too",
+    ("grad_query", 'fence {kind "proxy"} @14', "%39 = mul %scale, 1.442695 : f32 @121:31"):
+        "of the queries and gradients: each turn's fence is for them, too",
+    ("grad_keys", 'fence {kind "mma"} @14'):
+        "of the second product, before whose registers are touched",
+    ("grad_query", 'fence {kind "mma"} @14'): "the same",
     ("attend", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
     ("attend", "bar @5", "unroll a:2 @5 {"): "between the queries and the result, if no key is there",
     ("products", 'fence {kind "proxy"} @78:9'): "the same",

@@ -102,7 +102,7 @@ static void times(void) {
   check_call(library_times(90, &p).kernels == 0, "other numbers");
   p = (TimedProblem){TIMED_WEIGHT, DT_BF16, false, 1, 1605632, 64, 147, 49, 2};
   t = library_times(90, &p);
-  check_call(t.library > 0 && t.library < 0.5 * t.kernels, "the gradient of a window");
+  check_call(t.kernels > 0 && t.kernels < t.library, "the gradient of a window");
   p.m = 1;
   p.batch = 1e5;
   check_call(library_times(90, &p).kernels == 0, "sizes that are far from all");
