@@ -202,8 +202,10 @@ static TileValue *widened_from(const TileValue *v, DType t) {
   const TileOp *op = v->def;
   if (!op || op->code != TILE_CAST || op->args[0]->type.dtype != t || t == DT_I1) return NULL;
   DType wide = (DType)v->type.dtype;
-  /* f8e4b15 has bytes of its own for numbers that others have, too. */
-  bool floats = dtype_is_float(t) && t != DT_F8E4B15 && (wide == DT_F32 || wide == DT_F64);
+  /* f8e4b15 has bytes of its own for numbers that others have, too; of f8e5 a cast back makes
+   * infinities the largest number. */
+  bool same = t != DT_F8E4B15 && t != DT_F8E5;
+  bool floats = dtype_is_float(t) && same && (wide == DT_F32 || wide == DT_F64);
   bool ints = dtype_is_int(t) && dtype_is_int(wide);
   bool exact = (floats || ints) && dtype_bits(wide) > dtype_bits(t);
   return exact ? op->args[0] : NULL;
