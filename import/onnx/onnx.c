@@ -143,9 +143,9 @@ static bool read_nodes(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
 }
 
 static bool read_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g) {
+  if (!r->given.result || !g->n_output) return read_graph_outputs(r, s, g);
   Onnx__ValueInfo result = *g->output[0], *list[] = {&result};
   Onnx__Graph part = *g;
-  if (!r->given.result) return read_graph_outputs(r, s, g);
   result.name = (char *)(uintptr_t)r->given.result;
   part.n_output = 1;
   part.output = list;
