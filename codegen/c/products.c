@@ -121,7 +121,10 @@ static bool find_operands(ProductLoop *t) {
          right->s->type == op->s->type;
 }
 
-/* A row's numbers are the same in all lanes; vectors are neighbours, as their sums are. */
+static int extent_of(const NestIndex *index) { return index ? index->extent : 1; }
+
+/* A row's numbers are the same in all lanes; vectors are neighbours, as their sums are, of which
+ * each row has its own. */
 static bool has_vectors(const Gen *g, const ProductLoop *t) {
   const NestIndex *k = t->loop->index;
   const Mem *a = &t->left->mems[0], *b = &t->right->mems[0];
@@ -131,7 +134,8 @@ static bool has_vectors(const Gen *g, const ProductLoop *t) {
   bool fixed = !base_depends_on(a, k) && !base_depends_on(b, k) && !base_depends_on(b, t->vector);
   bool beside = !t->vector || (affine_coef(&b->bytes, t->vector) == bytes * g->nest->lanes &&
                                affine_coef(sum, t->sum_vector) == 1);
-  return fixed && beside && c_uniform(c_mem_spread(g, a)) && at.kind == SPREAD_LINEAR &&
+  bool apart = !t->sum_row || affine_coef(sum, t->sum_row) >= extent_of(t->vector);
+  return fixed && apart && beside && c_uniform(c_mem_spread(g, a)) && at.kind == SPREAD_LINEAR &&
          at.step == bytes && g->spread[t->product->dsts[0].var->id].kind == SPREAD_VECTOR;
 }
 
@@ -154,8 +158,6 @@ static bool is_only_reader(const Gen *g, const ProductLoop *t) {
   return left != right && occurrences(g->nest->body, left) == HERE &&
          occurrences(g->nest->body, right) == HERE;
 }
-
-static int extent_of(const NestIndex *index) { return index ? index->extent : 1; }
 
 /* Few products are written out, and blocks that registers do not hold. */
 static bool is_called(const Gen *g, const ProductLoop *t) {
