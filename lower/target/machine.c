@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -27,11 +28,14 @@ static const Machine machines[] = {MACHINES(X)};
 #undef X
 
 #if defined(__x86_64__) && defined(__linux__)
-/* Linux gives a process the state of tiles on request, or refuses it. */
+/* Linux gives a process the state of tiles on request, or refuses it.  GCC before 11 and Clang 14
+ * do not know AMX's names. */
 static bool has_tiles(void) {
-  enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 };
-  return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
-         __builtin_cpu_supports("amx-bf16") &&
+  enum { ARCH_REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18, LEAF = 7 };
+  const unsigned bf16_tiles_bytes = 1u << 22 | 1u << 24 | 1u << 25;
+  unsigned a, b, c, d;
+  return __get_cpuid_count(LEAF, 0, &a, &b, &c, &d) &&
+         (d & bf16_tiles_bytes) == bf16_tiles_bytes &&
          syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
 }
 #else
