@@ -390,6 +390,8 @@ static const char *groups_apart(Conv *c, const char *size, const Loop *l) {
   Text t = text_new(k->arena);
   long long channels = c->channels->value / joined;
   long long features = c->k->group->extent[2]->value / joined;
+  const char *of_position =
+      c->blocks ? "" : arena_printf(k->arena, " %% %lld", (long long)c->channels->value);
   text_printf(&t,
               "    if tl.max((acc != acc).to(tl.int32)) > 0:\n"
               "        # A number that is not finite is a matter of its own group.\n"
@@ -401,11 +403,11 @@ static const char *groups_apart(Conv *c, const char *size, const Loop *l) {
   text_printf(&t,
               "            left = tl.load(%s, mask=%s, other=0.0)\n"
               "            right = tl.load(%s, mask=nmask%s, other=0.0)\n"
-              "            left = tl.where(ka // %lld == group, left, 0.0)\n"
+              "            left = tl.where(ka%s // %lld == group, left, 0.0)\n"
               "            own = tl.dot(left, right%s)\n"
               "            acc = tl.where(n // %lld == group, acc + own, acc)\n",
-              l->left, l->left_condition, l->right, l->right_condition, channels, l->precision,
-              features);
+              l->left, l->left_condition, l->right, l->right_condition, of_position, channels,
+              l->precision, features);
   return t.data;
 }
 

@@ -691,6 +691,36 @@ def images(folder):
         check(("== group" in text) == joined, f"groups of {shape} are joined")
 
 
+# Channels and outputs of a group, groups, window: steps of few windows are no blocks of channels.
+JOINED = [(5, 32, 4, (1, 5)), (5, 16, 4, (2, 1)), (5, 8, 2, (3, 3)), (4, 8, 8, (2, 2))]
+
+
+def joined(folder, device):
+    """Groups that a CPU joins, of a weight that the run is given: numbers that are not finite are no
+    matter of others."""
+    path = pathlib.Path(folder, "joined.py")
+    for channels, outs, groups, size in JOINED:
+        x = RNG.integers(-3, 4, (2, channels * groups, 5, 9)).astype(np.float32)
+        w = RNG.integers(-2, 3, (outs * groups, channels, *size)).astype(np.float32)
+        x[0, 1, 2, 3], x[1, -1, 2, 2], x[1, channels, 0, 4] = np.nan, np.inf, -np.inf
+        path.write_text(f"""class G(torch.nn.Module):
+    def forward(self, x: "f32{list(x.shape)}", w: "f32{list(w.shape)}"):
+        y = torch.ops.aten.conv2d.default(x, w, None, 1, 0, 1, {groups})
+        return (y,)
+""")
+        np.save(f"{folder}/x.npy", x)
+        np.save(f"{folder}/w.npy", w)
+        done = subprocess.run([NEREID, "graph", path, f"{folder}/x.npy", f"{folder}/w.npy",
+                               "--device", device, "--out-dir", f"{folder}/joined"],
+                              capture_output=True, text=True)
+        if done.returncode:
+            check(False, f"joined groups of {channels}: {done.stderr[:2000]}")
+            continue
+        got, want = np.load(f"{folder}/joined/output_0.npy"), conv(x, w, groups=groups)
+        check(np.array_equal(got, want.astype(np.float32), equal_nan=True),
+              f"{groups} joined groups of {channels} channels, {device}")
+
+
 def loops(folder):
     """Windows of one element some strides apart: where tiles outnumber processors, programs make
     several, of parts of images."""
@@ -965,6 +995,8 @@ def main():
             images(folder)
         if "loops" in args.names or (not args.names and args.device == "interp"):
             loops(folder)
+        if "joined" in args.names or (not args.names and args.device != "cuda"):
+            joined(folder, args.device)
         if "gradients" in args.names or (not args.names and args.device == "interp"):
             gradients(folder)
     return report()
