@@ -59,6 +59,7 @@ struct Onnx {
   NameMap texts;       /* numbers of strings */
   bool lists_texts;    /* those of the file have theirs */
   Dim strings;         /* how many a run has; NULL: no table asks */
+  NameMap draws;       /* how often the node that makes a value drew numbers */
 };
 
 /* protobuf-c has NULL for strings that are not there. */

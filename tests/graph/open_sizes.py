@@ -90,6 +90,15 @@ LOOP_OF_DATA = o.model([
 SCAN_OF_DATA = o.model([o.node("Unique", "x", "few", axis=0), o.node(
     "Scan", "start few", "last z", body=CUMULATIVE, num_scan_inputs=1)], {"x": o.f32("n", 4)},
     {"z": o.f32("k", 4)}, [o.tensor("start", "f4", [4], bytes(16))])
+# 0 in either branch, if both computations of the condition draw the same numbers.
+IF_OF_DRAW = o.model([
+    o.node("RandomUniformLike", "x", "r"), o.node("ReduceMean", "r", "m", keepdims=0),
+    o.node("Greater", "m half", "c"), o.node("Sub", "half m", "below"), o.node("If", "c", "y", **{
+        "then_branch": o.graph([o.node("Relu", "below", "a")], outputs="a"),
+        "else_branch": o.graph([o.node("Neg", "below", "e"), o.node("Relu", "e", "f"),
+                                o.node("Expand", "f two", "b")], outputs="b")}),
+    o.node("ReduceSum", "y", "z", keepdims=0)], {"x": o.f32("n", 4)}, {"z": o.f32()},
+    [scalar("half", .5), o.ints("two", 2)])
 SCALED = dict(mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 RESIZE = o.model([o.node("Resize", "x - by", "z", **SCALED)], {"x": o.f32(1, 1, "h", "w")}, "z",
                  [o.floats("by", 1, 1, 2, 2)])
@@ -164,6 +173,7 @@ CASES = [
                                     for k in (3, 1, 3, 0, 5)]),
     ("scan_of_data", SCAN_OF_DATA,
      [((np.repeat(x(n, 4), 2, 0),), np.cumsum(x(n, 4), 0)) for n in (3, 1, 2, 3)]),
+    ("if_of_draw", IF_OF_DRAW, [((x(n, 4),), np.float32(0)) for n in range(1, 7)]),
     ("resize", RESIZE, [((x(1, 1, h, w),), x(1, 1, h, w).repeat(2, 2).repeat(2, 3))
                         for h, w in ((2, 3), (1, 1), (3, 2))]),
 ]

@@ -53,15 +53,28 @@ void onnx_op_range(OnnxCall *c) {
 
 /* ---- random numbers ----
  *
- * A run draws what the run before drew: the seed is the attribute's bits, or without one the number
- * of the node. */
+ * A run draws what the run before drew: the seed is the attribute's bits, or without one those of
+ * the name of the node's result, and of how often the node was read, as in turns of a loop.  So a
+ * plan that computes a value first draws what the plan for the rest of the model does. */
+
+static uint32_t seed_of_node(OnnxCall *c) {
+  enum { BASIS = 0x811c9dc5, PRIME = 0x01000193 }; /* FNV-1a */
+  Onnx *r = c->r;
+  const char *name = c->proto->n_output ? onnx_text(c->proto->output[0]) : "";
+  uint32_t seed = BASIS;
+  for (const char *s = name; *s; s++) seed = (seed ^ (uint8_t)*s) * PRIME;
+  void **slot = namemap_put(r->scratch, &r->draws, pool_name(r->names, name));
+  uintptr_t times = (uintptr_t)*slot;
+  *slot = (void *)(times + 1);
+  return seed + (uint32_t)times * PRIME;
+}
 
 static Node *draw(OnnxCall *c, const char *kind, uint32_t rank, const Dim *shape) {
   Build *b = &c->b;
   float given = (float)onnx_float(c, "seed", 0);
   uint32_t seed;
   memcpy(&seed, &given, sizeof seed);
-  if (!onnx_has_attr(c, "seed")) seed = b->in.g->nids;
+  if (!onnx_has_attr(c, "seed")) seed = seed_of_node(c);
   Arg how = {.kind = ARG_STRING, .name = pool_name(b->in.g->names, kind)};
   return build(b, OP_nereid_random_default,
                ARGS(arg_dims(b->in.g, rank, shape), build_int(b, seed), how));
