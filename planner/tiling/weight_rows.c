@@ -18,7 +18,8 @@ bool weight_rows_suit(const ValueType *grad, const Window *w) {
                dim_is(w->dilation[w->n - 1], 1);
   for (uint32_t i = 0; i < w->n && suits; i++)
     suits = dim_is_int(w->size[i]) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]) &&
-            dim_is_int(w->before[i]) && w->before[i]->value >= 0 && w->size[i]->value > 0;
+            dim_is_int(w->before[i]) && w->before[i]->value >= 0 && w->size[i]->value > 0 &&
+            !dim_is(grad->shape[i], 0); /* without steps there is no kernel */
   return suits && grad->shape[w->n + 1]->value > 0 && weight_row(w) > 0 &&
          weight_row(w) % VECTOR == 0;
 }

@@ -721,6 +721,25 @@ def joined(folder, device):
               f"{groups} joined groups of {channels} channels, {device}")
 
 
+def no_images(folder, device):
+    """The gradient of a weight without images is 0."""
+    path = pathlib.Path(folder, "none.py")
+    path.write_text("""class G(torch.nn.Module):
+    def forward(self, g: "f32[0, 33, 6, 31]", x: "f32[0, 8, 6, 30]", w: "f32[33, 8, 1, 2]"):
+        d = torch.ops.aten.convolution_backward.default(
+            g, x, w, None, [1, 1], [0, 1], [1, 1], False, [0, 0], 1, [False, True, False])
+        y = d[1]
+        return (y,)
+""")
+    for name, shape in ("g", (0, 33, 6, 31)), ("x", (0, 8, 6, 30)), ("w", (33, 8, 1, 2)):
+        np.save(f"{folder}/{name}.npy", np.ones(shape, np.float32))
+    done = subprocess.run([NEREID, "graph", path, *(f"{folder}/{n}.npy" for n in "gxw"),
+                           "--device", device, "--out-dir", f"{folder}/none"],
+                          capture_output=True, text=True)
+    made = done.returncode == 0 and np.load(f"{folder}/none/output_0.npy")
+    check(np.array_equal(made, np.zeros((33, 8, 1, 2))), f"no images: {done.stderr[:2000]}")
+
+
 def loops(folder):
     """Windows of one element some strides apart: where tiles outnumber processors, programs make
     several, of parts of images."""
@@ -997,6 +1016,7 @@ def main():
             loops(folder)
         if "joined" in args.names or (not args.names and args.device != "cuda"):
             joined(folder, args.device)
+            no_images(folder, args.device)
         if "gradients" in args.names or (not args.names and args.device == "interp"):
             gradients(folder)
     return report()
