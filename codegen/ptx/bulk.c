@@ -110,7 +110,7 @@ static void make_exchange(Ptx *p, const NestStmt *s) {
   }
 }
 
-/* One thread makes them before other blocks may send to this one. */
+/* A single thread makes the mbarriers before other blocks may send to this one. */
 bool ptx_make_exchanges(Ptx *p) {
   Operand thread = ptx_temp(p, RC_B32), first = ptx_temp(p, RC_PRED), none = {0};
   bool any = false;

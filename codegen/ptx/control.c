@@ -84,7 +84,7 @@ static int word_of_run(Ptx *p, const Ref *r, const NestIndex *index) {
   return 0;
 }
 
-/* Of a loop that copies words element by element, the elements of a word; 0: it does more. */
+/* How many elements a word has, in a loop that copies words element by element; 0: it does more. */
 static int copied_words(Ptx *p, const NestStmt *s) {
   int per = 0;
   p->index[s->index->id] = 0;

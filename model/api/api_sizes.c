@@ -280,7 +280,7 @@ static int run_stage(SizedPlan *p, const nereid_tensor *inputs, int n, void *res
   return code ? code : copy_result(result, &made);
 }
 
-/* Those of the run, and then values that it computes. */
+/* The sizes of the run, and then values that it computes. */
 static int use_staged(SizedPlans *s, Using u) {
   int own = u.n, most = own + ONNX_STAGES_MAX;
   nereid_tensor *all = calloc((size_t)most, sizeof *all);

@@ -119,7 +119,8 @@ static Left matrix_left(Kernel *k, Dim row, Dim left_k) {
   return (Left){p.operand, linear_of_index(d, p.index, t->shape, t->rank)};
 }
 
-/* That of a convolution, at a row of the window, or a position (panels_run): of `outer` ones. */
+/* The left operand of a convolution, at one of `outer` rows of the window, or positions
+ * (panels_run). */
 static Left window_left(Kernel *k, Dim row, Dim position, Dim left_k, Dim *outer) {
   Dims *d = k->graph->dims;
   const Node *n = k->group->nodes.data[0];

@@ -224,7 +224,7 @@ static void use_panels(Build *b, Node *n) {
   n->args[ops_param(ops_schema(g, n->op), "padding")] = arg_dims(g, 2 * w.n, zeros);
 }
 
-/* Of 16 bits the copies are of f32, in which is summed up. */
+/* Copies of operands of 16 bits are in f32, as the sums are. */
 static bool pack_window(Freeze *f, Node *n) {
   Window w = window_of(f->g, n);
   if (!has_window_of_rows(f, n, &w)) return false;

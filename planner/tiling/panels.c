@@ -137,7 +137,7 @@ static bool begins_columns(const Node *y) {
          dim_is(a[2].dim, 0);
 }
 
-/* That of the matrix, as pack_columns made it. */
+/* The panels of the matrix, as pack_columns made them. */
 static Node *panels_of_matrix(const Node *y) {
   const Node *whole = begins_columns(y) ? y->args[0].node : NULL;
   const Node *view = whole ? whole : y, *back = operand_of(view, OP_aten_view_default);

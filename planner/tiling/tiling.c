@@ -74,7 +74,7 @@ static const Candidate rounded[] = {
     {{32, 32, 32, 4, 3}, 0.42e6, 4},  {{16, 64, 32, 4, 3}, 0.35e6, 4},
 };
 
-/* Of convolutions' parts of images whose operands are rounded in memory. */
+/* Tiles of parts of images whose operands are rounded in memory. */
 static const Candidate rounded_images[] = {
     {{64, 128, 32, 4, 4}, 0, 0}, {{128, 128, 32, 8, 4}, 0, 0}, {{64, 64, 32, 4, 6}, 0, 0},
     {{128, 64, 32, 4, 4}, 0, 0}, {{256, 128, 32, 8, 3}, 0, 0}, {{64, 256, 32, 8, 4}, 0, 0},

@@ -696,7 +696,7 @@ JOINED = [(5, 32, 4, (1, 5)), (5, 16, 4, (2, 1)), (5, 8, 2, (3, 3)), (4, 8, 8, (
 
 
 def joined(folder, device):
-    """Groups that a CPU joins, of a weight that the run is given: numbers that are not finite are no
+    """Groups that a CPU joins, of a weight that a run is given: numbers that are not finite are no
     matter of others."""
     path = pathlib.Path(folder, "joined.py")
     for channels, outs, groups, size in JOINED:

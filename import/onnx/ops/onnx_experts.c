@@ -57,7 +57,7 @@ static Routes routes_of(OnnxCall *c, const Experts *e, Node *scores, Node *weigh
   Dim experts = scores->type.shape[1], places = infer_product(
       &b->in, (Dim[]){scores->type.shape[0], build_const(b, e->chosen)}, 2);
   Node *p = build_with(b, OP_aten_softmax_int, build_to(b, scores, DT_F32), build_int(b, 1));
-  /* Of experts with equal scores ONNX Runtime takes the last one first. */
+  /* ONNX Runtime takes the last one of experts with equal scores first. */
   p = build_with(b, OP_aten_flip_default, p, arg_axes(b->in.g, 1u << 1));
   Arg args[] = {arg_node(p), build_int(b, e->chosen), build_int(b, 1)};
   Node *best = build(b, OP_aten_topk_default, 3, args), *expert = build_item(b, best, 1);

@@ -234,7 +234,7 @@ static WindowRows window_of_gradient(const ConvGradient *c) {
   return r;
 }
 
-/* The same where channels of the input are few. */
+/* The gradient where channels of the input are few. */
 static bool has_rows(Build *b, const ConvGradient *c, Node *slid, Node *other, WindowRows *r) {
   bool known = has_channels(other) && dim_is(c->groups, 1);
   for (uint32_t i = 0; i < c->n; i++)
@@ -248,7 +248,7 @@ static Node *boxes_gradient(Build *b, const ConvGradient *c, Node *slid, Node *o
   return build_to(b, y, c->weight->type.dtype);
 }
 
-/* Of few channels: rows of windows are columns of the product. */
+/* Few channels: rows of windows are columns of the product. */
 static Node *rows_gradient(Build *b, const ConvGradient *c, const WindowRows *r, Node *slid,
                            Node *other) {
   WindowRows one = *r;

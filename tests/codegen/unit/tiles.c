@@ -15,7 +15,7 @@
 
 enum { LANES = 16, WORD = 4, VECTOR = LANES * WORD, ROWS = 40, VECTORS = 5, DEPTH = 163 };
 
-/* As the helper has it. */
+/* The order of the helper. */
 typedef struct {
   int rows, vectors, depth;
   char *const *left;
