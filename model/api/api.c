@@ -596,9 +596,8 @@ nereid_executable_info api_info(const Execution *x) {
 int nereid_executable_get_info(nereid_executable_info *out, const nereid_executable *e) {
   REQUIRE_OUT(out);
   REQUIRE(e);
-  const nereid_executable *sized =
-      e->sized && !execution_is_ready(e->main) ? sized_latest(e->sized) : NULL;
-  *out = api_info(sized ? sized->main : e->main);
+  bool sized = e->sized && !execution_is_ready(e->main) && sized_info(e->sized, out);
+  if (!sized) *out = api_info(e->main);
   out->stored = e->stored != NULL;
   return 0;
 }

@@ -101,8 +101,8 @@ void sized_free(SizedPlans *s);
 /* nereid_executable_set_static for all present and later plans. */
 void sized_set_static(SizedPlans *s, int i);
 nereid_executable *sized_executable(const SizedPlan *p);
-/* The executable of the plan that was used last; NULL: there is none. */
-nereid_executable *sized_latest(SizedPlans *s);
+/* What is known of the plan that was used last; false: there is none. */
+bool sized_info(SizedPlans *s, nereid_executable_info *out);
 /* Uses a plan as a run would; values that are computed first are among its inputs.  *refused: it is
  * not for these inputs (execution_refused). */
 typedef int SizedUse(SizedPlan *p, const nereid_tensor *inputs, int n, void *context,

@@ -100,13 +100,14 @@ void sized_set_static(SizedPlans *s, int i) {
 
 nereid_executable *sized_executable(const SizedPlan *p) { return p->e; }
 
-nereid_executable *sized_latest(SizedPlans *s) {
+bool sized_info(SizedPlans *s, nereid_executable_info *out) {
   const SizedPlan *latest = NULL;
   pthread_mutex_lock(&s->lock);
   for (int i = 0; i < s->n; i++)
     if (!latest || s->plans[i]->used > latest->used) latest = s->plans[i];
+  if (latest) *out = api_info(latest->e->main); /* under the lock: another call may free the plan */
   pthread_mutex_unlock(&s->lock);
-  return latest ? latest->e : NULL;
+  return latest != NULL;
 }
 
 /* ---- the sizes of a run ---- */
