@@ -61,10 +61,17 @@ def is_too_old(problem, target):
     return needed and needed[2] == target and int(target.strip("sm_a")) < int(needed[1])
 
 
+def is_of_another(problem, target):
+    """Is it the refusal of IR text that has a schedule, which is for one target?"""
+    scheduled = re.search(r"the IR text was scheduled for (\w+) with", problem)
+    return scheduled and scheduled[1] != target
+
+
 def test_target(path, target):
     text, problem = compile_ptx(with_target(command(path), target))
     if problem:
-        return "" if is_too_old(problem, target) else problem
+        other = is_too_old(problem, target) or is_of_another(problem, target)
+        return "" if other else problem
     done = assemble(text, target, ["-v"])
     if done.returncode:
         return done.stderr
