@@ -384,10 +384,13 @@ static void check_blocks(NestCheck *c) {
     nest_fail(c, NULL, E_NEST_CLUSTER, c->n->cluster, c->n->warps, NEST_CLUSTER_WARPS);
 }
 
-/* Warps arrive at the cluster's barrier, then wait, and so on. */
+/* Warps arrive at the cluster's barrier, then wait, and so on.  They have waited for the blocks to
+ * which they send. */
 static void check_meetings(NestCheck *c) {
-  bool arrived = false;
+  bool arrived = false, met = false;
   for (const NestStmt *s = c->n->body->first; s; s = s->next) {
+    met |= s->code == NEST_CLUSTER_WAIT;
+    if (s->code == NEST_EXCHANGE && !met) nest_fail(c, s, E_NEST_EXCHANGE_EARLY);
     if (s->code != NEST_CLUSTER_ARRIVE && s->code != NEST_CLUSTER_WAIT) continue;
     bool arrives = s->code == NEST_CLUSTER_ARRIVE;
     if (arrives == arrived)

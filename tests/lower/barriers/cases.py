@@ -49,11 +49,15 @@ NEEDLESS = {
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
     ("gated", 'fence {kind "mma"} @13'): "of the second product, before whose registers are touched",
 }
+# By the statement before it: strips of which each thread reads what it has copied itself.  The last
+# wait's barrier is for all of them.
+NEEDLESS_AFTER = {("softmax", f"cp.wait {{groups {n}}} @9", "bar @9") for n in range(1, 8)}
 
 
 def is_needless(name, lines, i):
     key = name.split()[0], lines[i].strip()
-    return key in NEEDLESS or (*key, lines[i + 1].strip()) in NEEDLESS
+    after = key[0], lines[i - 1].strip(), key[1]
+    return key in NEEDLESS or (*key, lines[i + 1].strip()) in NEEDLESS or after in NEEDLESS_AFTER
 
 
 def case(file, kernel, grid, defines="", **args):
