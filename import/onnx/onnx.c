@@ -152,7 +152,7 @@ static bool read_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g) {
   return read_graph_outputs(r, s, &part);
 }
 
-/* No node makes what is an input. */
+/* No node makes an input. */
 static void unname_results(const Onnx *r, const Onnx__Graph *g) {
   static char none[] = "";
   for (uint32_t k = 0; k < r->given.nstages; k++)

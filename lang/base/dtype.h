@@ -55,7 +55,7 @@ static inline bool dtype_is_int(DType t) {
   DKind k = dtype_kind(t);
   return k == DK_INT || k == DK_UINT || k == DK_BOOL;
 }
-/* f16 or bf16: what matrix units multiply with sums in f32. */
+/* f16 or bf16, which matrix units multiply with sums in f32. */
 static inline bool dtype_is_half(DType t) { return dtype_is_float(t) && dtype_bits(t) == 16; }
 static inline bool dtype_is_signed(DType t) { return dtype_kind(t) == DK_INT; }
 /* Is each value of `from` one of t, so that a cast to t changes nothing? */

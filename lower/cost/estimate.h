@@ -60,7 +60,7 @@ typedef struct Estimate {
   int registers, spilled;         /* a thread; 32-bit registers that do not fit */
   int64_t shared;                 /* bytes a program */
   int occupancy;                  /* programs a processor holds at a time */
-  const char *occupancy_by;       /* what there would have to be more of for another one */
+  const char *occupancy_by;       /* the resource that limits how many run at once */
   int stages;                     /* slots of the deepest ring; 1: none */
   double programs, waves;         /* waves: programs by those that run at a time */
 } Estimate;

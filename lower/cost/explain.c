@@ -65,7 +65,7 @@ typedef struct {
   const char **names;
 } Layouts;
 
-/* What a thread has of the tile that is loaded or stored. */
+/* The part of a tile that a thread loads or stores. */
 static void add_held(Explaining *x, const TileOp *op) {
   const TileValue *v = op->code == TILE_LOAD ? op->results[0] : op->args[1];
   const ValuePlan *plan = &x->out->unit->schedule->values[v->id];

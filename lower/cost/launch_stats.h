@@ -37,7 +37,7 @@ void register_pressure_of_lines(Arena *a, const Nest *n, double *lines);
 
 /* Programs that a multiprocessor holds by their warps, registers and shared memory. */
 int launch_stats_occupancy(const LaunchStats *f, const DevicePeaks *r);
-/* What there would have to be more of for another one: "registers", "shared memory", "warps". */
+/* The resource that limits how many run at once: "registers", "shared memory", "warps". */
 const char *launch_stats_limit(const LaunchStats *f, const DevicePeaks *r);
 LaunchStats launch_stats_gather(Arena *a, const Nest *n, const EstimateInput *in);
 

@@ -101,7 +101,7 @@ void sized_free(SizedPlans *s);
 /* nereid_executable_set_static for all present and later plans. */
 void sized_set_static(SizedPlans *s, int i);
 nereid_executable *sized_executable(const SizedPlan *p);
-/* What is known of the plan that was used last; false: there is none. */
+/* The facts of the plan that was used last; false: there is none. */
 bool sized_info(SizedPlans *s, nereid_executable_info *out);
 /* Uses a plan as a run would; values that are computed first are among its inputs.  *refused: it is
  * not for these inputs (execution_refused). */

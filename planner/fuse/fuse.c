@@ -105,7 +105,7 @@ static Fuser regrouped(const Fuser *s, const FuseOptions *options, const FusePla
   return fuse_traffic(again.f) <= fuse_traffic(s->f) ? again : *s;
 }
 
-/* Slices at known places: what differs between them is an offset. */
+/* Slices at known places differ by an offset alone. */
 static void count_slices(Fusion *f) {
   Graph *g = f->graph;
   f->slices = ARENA_ARRAY(f->arena, uint32_t, g->nids);

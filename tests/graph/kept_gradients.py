@@ -143,7 +143,7 @@ def one_less(inputs):
     inputs["row_counts"][0, 0, some(inputs, "row_")[0]] -= 1
 
 
-# What a BlockMask made by hand may say.
+# Tables of a BlockMask that is made by hand.
 SPOILT = {"another block for rows": swap_of(""), "another block for keys": swap_of("full_row_"),
           "a block less for keys": one_less, "a block in both tables": also_whole}
 
