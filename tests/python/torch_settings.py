@@ -53,7 +53,7 @@ def check_tf32():
             allowed = setting is not None and bool(tf32 & (1 if setting == "products" else 2))
             for libraries in ("none", "always"):
                 plan = plan_of(parameters, calls, libraries=libraries, tf32=tf32)
-                rounds = "tf32_rounded" in plan or "tf32 = 1" in plan
+                rounds = 'input_precision="tf32' in plan or "tf32 = 1" in plan
                 tally.check(rounds == allowed, f"{name}, TF32 {tf32}, libraries {libraries}")
 
 
