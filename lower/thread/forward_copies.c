@@ -358,7 +358,7 @@ static bool reads_columns(const Forwarding *s, const Copy *c, const NestStmt *st
   return reach < c->stride[!big] * c->buffer->tile.shape[!big];
 }
 
-/* What a guard leaves out is no element of the tile, and nothing reads it. */
+/* Elements that a guard leaves out are outside of the tile, and nothing reads them. */
 static bool leaves_out_nothing(const Forwarding *s, const Copy *c) {
   if (!c->store->guard.kind) return true;
   if (!guards_columns(s, c)) return false;

@@ -9,8 +9,8 @@
 
 #include "lower/passes.h"
 
-/* Bytes of a thread's registers that loads ahead may take in a loop: a quarter of what lets eight
- * programs of 128 threads share a multiprocessor. */
+/* Bytes of a thread's registers that loads ahead may take in a loop: a quarter of its registers
+ * where eight programs of 128 threads share a multiprocessor. */
 enum { AHEAD_THREAD_BYTES = 64 };
 
 typedef struct {
@@ -58,7 +58,7 @@ static bool is_candidate(const TileOp *loop) {
   return false;
 }
 
-/* Does the value follow from the loop's index and from what the loop does not change? */
+/* Does the value follow from the loop's index and from values made before the loop? */
 static bool follows_from_index(const Ahead *x, const TileValue *v) {
   if (!v || v == x->body->params[0]) return true;
   if (!v->def) return v->block != x->body;

@@ -420,7 +420,7 @@ bool api_fixes_sizes(const nereid_executable *e, Execution *x, const nereid_tens
   if (!e->sized) return false;
   FirstSizes found = sized_compare(e->sized, inputs, ninputs);
   if (found == SIZES_OPEN || found == SIZES_SAME) return found == SIZES_SAME;
-  if (execution_check(x, inputs, ninputs, false)) return false; /* which is reported */
+  if (execution_check(x, inputs, ninputs, false)) return false; /* the run reports it */
   if (found == SIZES_OTHER) sized_open(e->sized);
   return found == SIZES_NEW && sized_make_first(e->sized, inputs, ninputs);
 }

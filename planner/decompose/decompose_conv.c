@@ -353,7 +353,8 @@ static bool has_rows(Build *b, const Conv *c, WindowRows *r) {
   return apart && decompose_has_rows(b->in.g, c->x, r);
 }
 
-/* The copy has the padding in it, and what it has for whole strides is behind the last window. */
+/* The copy contains the padding.  Zeros that make its sizes multiples of the strides are behind the
+ * last window. */
 static Node *of_rows(Build *b, const Conv *c, const WindowRows *r) {
   Graph *g = b->in.g;
   Dims *d = g->dims;
