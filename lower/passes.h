@@ -18,6 +18,7 @@ X(fold_ranges, TILE, TILE, pass_fold_ranges, 0, 0, "removes masks that ranges of
 X(strip_rows, TILE, TILE, pass_strip_rows, HAS_COALESCING, 0, "strip-mines rows that registers can't hold: loops over strips of them, which shared memory keeps") \
 X(dce, TILE, TILE, pass_dce, 0, 0, "removes dead ops: dead-code elimination before tiles get layouts") \
 X(hoist_loads, TILE, TILE, pass_hoist_loads, HAS_COALESCING, 0, "hoists loop-invariant loads out of loops that certainly run and write nothing") \
+X(reverse_loops, TILE, TILE, pass_reverse_loops, HAS_COALESCING, 0, "runs a loop from its end if it loads what an earlier loop has loaded: caches have lost the beginning") \
 X(load_ahead, TILE, TILE, pass_load_ahead, HAS_COALESCING, 0, "loads what the next iteration of a loop reduces, where iterations meet at barriers") \
 X(early_loads, TILE, TILE, pass_early_loads, HAS_GRID_DEPENDENCIES, 0, "moves loads of memory that no running kernel writes before the wait for the kernel before this one") \
 X(narrow_lanes, TILE, TILE, pass_narrow_lanes, HAS_LOCKSTEP, 0, "halves the lanes of a CPU where most of the data are 64 bits wide, so that a vector fits a register") \
