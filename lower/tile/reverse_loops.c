@@ -193,8 +193,15 @@ static void visit_loop(TileOp *loop, void *ctx) {
   if (!earlier || r->place[earlier->regions[0]->params[0]->id]) return;
   int npairs = r->npairs;
   r->loop = loop;
-  if (is_reversible(r)) reverse(r, loop);
-  else r->npairs = npairs;
+  if (!is_reversible(r)) {
+    r->npairs = npairs;
+    return;
+  }
+  if (!r->u->ordered.len) {
+    r->u->ordered = text_new(r->u->arena);
+    tile_print(&r->u->ordered, r->f, r->u->diags);
+  }
+  reverse(r, loop);
 }
 
 static void put_pairs(Reverse *r) {
