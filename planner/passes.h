@@ -53,7 +53,7 @@ X(join_weights, PRIMS, PRIMS, pass_join_weights, FUSED | FROZEN | FOR_GPU, 0, "c
 X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs") \
 X(check_primitives, PRIMS, PRIMS, pass_check_primitives, 0, 0, "refuses operators, numbers and types that no kernel has") \
 X(hoist_loops, PRIMS, PRIMS, pass_hoist_loops, 0, 0, "moves what each iteration of a loop computes alike before the loop") \
-X(concat_in_slices, PRIMS, PRIMS, pass_concat_in_slices, 0, 0, "lets the kernel of each source of a long concatenation write its slice of the result") \
+X(concat_in_slices, PRIMS, PRIMS, pass_concat_in_slices, 0, 0, "lets the kernel of each source of a long concatenation, or of one of gradients of attention, write its slice of the result") \
 X(insert_copies, PRIMS, PRIMS, pass_insert_copies, 0, 0, "inserts copies of values that need a buffer of their own")
 
 /* The same from graphs to plans: passes that take and leave more than a graph. */

@@ -6,14 +6,19 @@
  *   b = nereid.insert_slice(memory, y, 0, 1)
  *   cat = nereid.inserted(memory, [a, b, ...])
  *
- * Time and text grow with the number of sources, and a source that is computed needs no copy. */
+ * Time and text grow with the number of sources, and a source that is computed needs no copy.
+ *
+ * Gradients of queries, keys and values are turned after they are joined, to the rows of a matrix.
+ * They are turned before, so that each kernel writes its columns of the matrix. */
 #include "planner/fuse/fuse.h"
 
 #include "planner/passes.h"
 
 #include <string.h>
 
+#include "graph/analysis/strided.h"
 #include "graph/analysis/weight_constants.h"
+#include "graph/builders/node_builder.h"
 #include "graph/ops/graph_text.h"
 #include "graph/ops/prims.h"
 
@@ -169,15 +174,161 @@ bool concat_is_computed(Graph *g, const Node *n) {
   return are_computed(g, &c);
 }
 
+/* ---- concatenations of gradients of attention ---- */
+
+typedef struct {
+  Graph *g;
+  uint32_t *uses; /* by node id; those by nodes that are results of the same kernel do not count */
+  uint32_t nids;
+} Uses;
+
+static void note_use(Node **operand, void *ctx) { ((uint32_t *)ctx)[(*operand)->id]++; }
+
+static Uses find_uses(Graph *g) {
+  Uses u = {g, ARENA_ARRAY(g->arena, uint32_t, g->nids), g->nids};
+  for (Node *n = g->first; n; n = n->next)
+    if (!prim_of_kernel(n)) graph_each_use(n, note_use, u.uses);
+  return u;
+}
+
+static bool is_used_once(const Uses *u, const Node *n) {
+  return n->id < u->nids && u->uses[n->id] == 1;
+}
+
+static bool is_gradient(const Node *n) {
+  return graph_is_any(n, OP_nereid_attention_grad_query_default,
+                      OP_nereid_attention_grad_value_default,
+                      OP_nereid_attention_grad_key_default);
+}
+
+/* The gradient of which n is a view, if nothing else reads it; NULL: it is none. */
+static Node *gradient_of(const Uses *u, Node *n) {
+  for (; prim_is_view(n); n = view_operand(n))
+    if (n->id < u->nids && !is_used_once(u, n)) return NULL;
+  return is_gradient(n) && is_used_once(u, n) ? n : NULL;
+}
+
+/* Is it a gradient that nothing else reads, in the order in which its kernel computes it? */
+static bool is_own_gradient(const Uses *u, Node *n) {
+  static const char *const names[] = {"i0", "i1", "i2", "i3", "i4", "i5"};
+  Dims *d = u->g->dims;
+  const ValueType *t = &n->type;
+  Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  if (!gradient_of(u, n) || t->rank > sizeof names / sizeof *names) return false;
+  for (uint32_t i = 0; i < t->rank; i++)
+    at[i] = dim_is(t->shape[i], 1) ? dim_int(d, 0) : dim_shared_index(d, names[i], t->shape[i]);
+  Dim own = linear_of_index(d, at, t->shape, t->rank);
+  for (; prim_is_view(n); n = view_operand(n)) {
+    view_index(u->g, n, at, from);
+    memcpy(at, from, sizeof at);
+  }
+  return linear_of_index(d, at, n->type.shape, n->type.rank) == own;
+}
+
+static bool are_own_gradients(const Uses *u, const Cat *c) {
+  bool all = c->n > 1;
+  for (uint32_t i = 0; i < c->n && all; i++) all = is_own_gradient(u, c->items[i]);
+  return all;
+}
+
+/* The axis of a view's result along which sources follow each other, that do so along `axis` of
+ * what is viewed; -1: there is none.  `count`: the sources, of one size. */
+static int axis_in_view(Graph *g, const Node *view, const Node *of, uint32_t axis, int64_t count) {
+  const Dim *shape = view->type.shape;
+  Dim before = fuse_shape_product(g, of->type.shape, axis), part = of->type.shape[axis];
+  Dim counted = dim_int(g->dims, count);
+  for (uint32_t i = 0; i < view->type.rank; i++) {
+    if (fuse_shape_product(g, shape, i) != before) continue;
+    if (shape[i] == counted || shape[i] == part) return (int)i;
+  }
+  return -1;
+}
+
+/* What the view makes of a source; NULL: its elements do not stay together.  *axis becomes that of
+ * the result along which sources follow each other. */
+static Node *viewed_source(Build *b, Node *view, const Cat *c, Node *source, uint32_t *axis) {
+  Graph *g = b->in.g;
+  Node *of = view_operand(view);
+  uint32_t axes[GRAPH_RANK_MAX];
+  if (graph_is(view, OP_aten_permute_default)) {
+    if (strided_unpermuted(view, axes) == view) return NULL;
+    uint32_t to = 0;
+    while (axes[to] != *axis) to++;
+    *axis = to;
+    return build_permute(b, source, axes);
+  }
+  if (!graph_is(view, OP_aten_view_default)) return NULL;
+  int at = axis_in_view(g, view, of, *axis, c->n);
+  if (at < 0) return NULL;
+  Dim shape[GRAPH_RANK_MAX];
+  memcpy(shape, view->type.shape, view->type.rank * sizeof *shape);
+  shape[at] = shape[at] == of->type.shape[*axis] ? source->type.shape[*axis] : dim_int(g->dims, 1);
+  Dim elements = fuse_shape_product(g, shape, view->type.rank);
+  if (elements != value_numel(g, &source->type)) return NULL;
+  *axis = (uint32_t)at;
+  return build_view(b, source, view->type.rank, shape);
+}
+
+/* The source as n, views of the concatenation, has it.  *at: the last view by which sources stay
+ * together, or the concatenation; later ones, which join axes, are left. */
+static Node *turned_source(Build *b, const Cat *c, Node *n, Node *source, uint32_t *axis,
+                           Node **at) {
+  if (!prim_is_view(n)) {
+    *axis = c->axis;
+    *at = n;
+    return source;
+  }
+  Node *of = view_operand(n);
+  source = turned_source(b, c, of, source, axis, at);
+  Node *viewed = *at == of ? viewed_source(b, n, c, source, axis) : NULL;
+  if (viewed) *at = n;
+  return viewed ? viewed : source;
+}
+
+/* Do views from `at` on to n keep the order of elements? */
+static bool keep_order(Node *n, const Node *at) {
+  while (n != at && graph_is(n, OP_aten_view_default)) n = view_operand(n);
+  return n == at;
+}
+
+/* n, a copy of views of a concatenation of gradients, becomes a view of the concatenation of their
+ * views, which is returned; NULL: it stays. */
+static Node *turn_sources(const Uses *u, Node *n) {
+  Graph *g = u->g;
+  Node *from = n->args[0].node, *at = NULL;
+  while (prim_is_view(from) && is_used_once(u, from)) from = view_operand(from);
+  if (!is_cat(from) || from->type.rank == 0 || !is_used_once(u, from)) return NULL;
+  Build b = build_at(g, n);
+  Cat c = cat_of(g, from);
+  for (uint32_t i = 0; i < c.n; i++)
+    if (!gradient_of(u, c.items[i])) return NULL;
+  Cat turned = {ARENA_ARRAY(g->arena, Node *, c.n), c.n, 0};
+  for (uint32_t i = 0; i < c.n; i++)
+    turned.items[i] =
+        turned_source(&b, &c, n->args[0].node, c.items[i], &turned.axis, &at);
+  if (!are_own_gradients(u, &turned) || !keep_order(n->args[0].node, at)) return NULL;
+  Node *cat = build_cat(&b, turned.n, turned.items, turned.axis);
+  build_become(&b, OP_aten_view_default,
+               ARGS(arg_node(cat), arg_dims(g, n->type.rank, n->type.shape)));
+  return cat;
+}
+
 bool pass_concat_in_slices(Graph *g) {
   bool *fused = find_fused(g), *constant = constants_find(g, g->arena);
+  Uses uses = find_uses(g);
   uint32_t nids = g->nids;
   for (Node *n = g->first; n; n = n->next) {
+    Node *turned = graph_is(n, OP_nereid_dense_default) ? turn_sources(&uses, n) : NULL;
+    if (turned) {
+      Cat c = cat_of(g, turned);
+      insert_all(g, turned, &c, false);
+    }
     if (!is_cat(n) || n->type.rank == 0) continue;
     Cat c = cat_of(g, n);
     bool many = c.n > PIECES_MAX;
     bool known = n->id < nids;
-    if (many || (known && !fused[n->id] && are_computed(g, &c)))
+    bool slices = are_own_gradients(&uses, &c) || (known && !fused[n->id] && are_computed(g, &c));
+    if (many || slices)
       insert_all(g, n, &c, known && constant[n->id]);
   }
   return true;

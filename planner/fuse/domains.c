@@ -5,7 +5,7 @@
 #include "graph/analysis/library_problem.h"
 #include "planner/fuse/fuse_state.h"
 
-static Dim shape_product(Graph *g, const Dim *shape, uint32_t rank) {
+Dim fuse_shape_product(Graph *g, const Dim *shape, uint32_t rank) {
   Dim n = dim_int(g->dims, 1);
   for (uint32_t i = 0; i < rank; i++) n = dim_mul(g->dims, n, shape[i]);
   return n;
@@ -18,7 +18,7 @@ static Dim *index_new(const Fusion *f, uint32_t rank) {
 /* The domain of a node that has an element for each of n. */
 static void flat_domain(const Fusion *f, Group *to, const Node *n) {
   Dims *d = f->graph->dims;
-  to->x = shape_product(f->graph, n->type.shape, n->type.rank);
+  to->x = fuse_shape_product(f->graph, n->type.shape, n->type.rank);
   to->r = dim_int(d, 1);
   to->index[0] = dim_shared_index(d, "x", to->x);
   to->index[1] = dim_int(d, 0);
@@ -76,7 +76,7 @@ void fuse_axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t a
   Graph *g = f->graph;
   Dim part[GRAPH_RANK_MAX], total[2];
   for (uint32_t r = 0; r < 2; r++) {
-    total[r] = shape_product(g, part, axes_of(t->rank, t->shape, along, r, part));
+    total[r] = fuse_shape_product(g, part, axes_of(t->rank, t->shape, along, r, part));
     to->index[r] = dim_is(total[r], 1) ? dim_int(g->dims, 0)
                                        : dim_shared_index(g->dims, r ? "r" : "x", total[r]);
   }
@@ -125,7 +125,7 @@ static Dim neighbours(const Fusion *f, const Group *g, uint32_t first) {
   Dim last = g->shape[g->rank - 1];
   bool alone = dim_is_int(last) && (last->value >= LAST_COLUMNS_MIN ||
                                     (last->value && last->value % VECTOR_COLUMNS == 0));
-  return alone ? last : shape_product(f->graph, g->shape + first, g->rank - first);
+  return alone ? last : fuse_shape_product(f->graph, g->shape + first, g->rank - first);
 }
 
 Dim group_vector_columns(const Fusion *f, const Group *g) {
@@ -177,9 +177,9 @@ static void matmul_extents(Group *to, const Node *n, Dims *d) {
 static void convolution_extents(Graph *g, Group *to, const Node *n) {
   const ValueType *t = &n->type, *weight = &n->args[1].node->type;
   to->extent[0] = graph_arg(g, n, "groups").dim;
-  to->extent[1] = shape_product(g, t->shape, t->rank - 1);
+  to->extent[1] = fuse_shape_product(g, t->shape, t->rank - 1);
   to->extent[2] = dim_floordiv(g->dims, t->shape[t->rank - 1], to->extent[0]);
-  to->extent[3] = shape_product(g, weight->shape, weight->rank - 1);
+  to->extent[3] = fuse_shape_product(g, weight->shape, weight->rank - 1);
 }
 
 /* Output channels are rows, input channels at each position of the window columns, parts batches;
@@ -188,8 +188,8 @@ static void weight_extents(Graph *g, Group *to, const Node *n) {
   const ValueType *t = &n->type, *grad = &n->args[0].node->type;
   to->extent[0] = t->shape[0];
   to->extent[1] = t->shape[1];
-  to->extent[2] = shape_product(g, t->shape + 2, t->rank - 2);
-  to->extent[3] = shape_product(g, grad->shape, grad->rank - 1);
+  to->extent[2] = fuse_shape_product(g, t->shape + 2, t->rank - 2);
+  to->extent[3] = fuse_shape_product(g, grad->shape, grad->rank - 1);
 }
 
 /* The index in the result of a row and column of a batch. */
@@ -222,7 +222,7 @@ static void product_domain(const Fusion *f, Group *to, const Node *n) {
     bool one = i == 0 && dim_is(to->extent[0], 1);
     to->index[i] = one ? dim_int(d, 0) : dim_shared_index(d, names[i], to->extent[i]);
   }
-  to->x = shape_product(f->graph, t->shape, t->rank);
+  to->x = fuse_shape_product(f->graph, t->shape, t->rank);
   to->r = dim_int(d, 1);
   to->rank = t->rank;
   to->shape = t->shape;
@@ -240,9 +240,9 @@ static void library_domain(const Fusion *f, Group *to, const Node *n) {
   }
   LibraryConv c = library_conv_of(g, n);
   to->extent[0] = c.groups;
-  to->extent[1] = shape_product(g, c.y->shape, 3);
+  to->extent[1] = fuse_shape_product(g, c.y->shape, 3);
   to->extent[2] = dim_quotient(g->dims, c.w->shape[0], c.groups);
-  to->extent[3] = shape_product(g, c.w->shape + 1, 3);
+  to->extent[3] = fuse_shape_product(g, c.w->shape + 1, 3);
 }
 
 static void attention_domain(const Fusion *f, Group *to, const Node *n) {
@@ -378,7 +378,7 @@ void fuse_find_rows(const Fusion *f, Group *g) {
   const ValueType *t = &first->type;
   if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || t->rank < 2) return;
   if (!fuse_same_shape(g, t->rank, t->shape)) return;
-  Dim last = t->shape[t->rank - 1], rows = shape_product(f->graph, t->shape, t->rank - 1);
+  Dim last = t->shape[t->rank - 1], rows = fuse_shape_product(f->graph, t->shape, t->rank - 1);
   if (!dim_is_int(last) || last->value < COLUMNS_MIN || last->value > FUSE_COLUMNS_MAX) return;
   bool takes = false;
   for (size_t i = 0; i < g->nodes.len; i++) {

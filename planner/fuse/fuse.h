@@ -197,6 +197,8 @@ const char *fusion_fault(Arena *a, const Fusion *f);
 
 /* ---- concat_slices.c ---- */
 
+/* The number of elements of that shape. */
+Dim fuse_shape_product(Graph *g, const Dim *shape, uint32_t rank);
 /* The offset of the slice of n, a nereid.insert_slice, in elements of its memory. */
 Dim insert_offset(Graph *g, const Node *n);
 /* The offset of its element at index `index`. */

@@ -28,13 +28,24 @@ typedef struct {
   const Fusion *f;
   const Group *group;
   const Node *apart; /* used at an index that is not its own; NULL: none is */
+  bool inserts;      /* the use writes it to a slice */
 } Check;
+
+/* Is it the gradient of keys, in the shape of that of values, whose kernel computes both? */
+static bool is_key_like_value(const Node *n) {
+  if (!graph_is(n, OP_nereid_attention_grad_key_default)) return false;
+  const ValueType *own = &n->type, *value = &n->args[0].node->type;
+  bool same = own->rank == value->rank;
+  for (uint32_t i = 0; i < own->rank && same; i++) same = own->shape[i] == value->shape[i];
+  return same;
+}
 
 static void check_use(Node *operand, const Dim *index, void *ctx) {
   Check *c = ctx;
   if (c->f->of[operand->id] != c->group) return;
   PrimKind kind = prim_kind(operand->op);
-  if (kind == PRIM_INSERTED || kind == PRIM_PART || kind == PRIM_SCATTER) c->apart = operand;
+  bool part = kind == PRIM_PART && !(c->inserts && is_key_like_value(operand));
+  if (kind == PRIM_INSERTED || part || kind == PRIM_SCATTER) c->apart = operand;
   Dim own[GRAPH_RANK_MAX];
   group_index(c->f, c->group, operand, own);
   for (uint32_t i = 0; i < operand->type.rank; i++)
@@ -44,7 +55,7 @@ static void check_use(Node *operand, const Dim *index, void *ctx) {
 /* Does n use nodes of its group at their own indices only? */
 static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
   Dim index[GRAPH_RANK_MAX];
-  Check c = {f, g, NULL};
+  Check c = {f, g, NULL, is_insert(n)};
   group_read_index(f, g, n, index);
   if (prim_of_kernel(n)) return (FuseStop){0};
   if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, index, check_use, &c);
@@ -154,7 +165,7 @@ static void check_member(Node *operand, const Dim *index, void *ctx) {
 static FuseStop puts_fit(const Fuser *s, Group *g, Node *n) {
   const Fusion *f = s->f;
   const Group *reader = s->last_reader[n->args[0].node->id];
-  Check c = {f, g, NULL};
+  Check c = {f, g, NULL, false};
   bool only = prim_puts(g->nodes.data[0]);
   if (!prim_puts(n) || !(only || group_has_columns(g))) return stopped(STOP_SCATTER, NULL);
   if (reader && reader->number >= g->number) return stopped(STOP_SCATTER, NULL);

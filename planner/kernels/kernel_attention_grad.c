@@ -267,6 +267,17 @@ static void walk_rows(AttentionWriter *w) {
   k->indent = 4;
 }
 
+static Value grad_key_value(const AttentionWriter *w) {
+  return (Value){arena_printf(w->k->arena, "(dk * %.17g)", w->x.scale), w->x.wide};
+}
+
+/* Slices that the kernel writes take the gradient from the index that it has in that of values. */
+static void remember_grad_key(AttentionWriter *w, Node *n) {
+  Dim index[GRAPH_RANK_MAX];
+  group_index(w->k->f, w->k->group, n, index);
+  kernel_remember(w->k, n, index, grad_key_value(w));
+}
+
 static void store_grad_key(AttentionWriter *w, Node *n, Dim column, const char *width) {
   Kernel *k = w->k;
   Dim at[4];
@@ -275,10 +286,8 @@ static void store_grad_key(AttentionWriter *w, Node *n, Dim column, const char *
   Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
   const char *index = kernel_index(k, offset, &axes);
   index = product_pointers(k, index, axes, "m", "d");
-  const char *value = arena_printf(k->arena, "(dk * %.17g)", w->x.scale);
   kernel_line(k, "tl.store(%s + %s, %s, mask=%s)", kernel_buffer(k, n), index,
-              kernel_cast(k, (Value){value, w->x.wide}, n->type.dtype),
-              width ? "mmask & dmask" : "mmask");
+              kernel_cast(k, grad_key_value(w), n->type.dtype), width ? "mmask & dmask" : "mmask");
 }
 
 /* The statements that keep gradients of a tile of scores, in a thread's order. */
@@ -360,8 +369,9 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
       {"store", keep_scores(w, kept)},
       {"precision", precision(w)}};
   attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);
+  if (keys && !k->f->stored[keys->id]) remember_grad_key(w, keys);
   product_epilogue(k);
-  if (keys) store_grad_key(w, keys, d, ends.width);
+  if (keys && k->f->stored[keys->id]) store_grad_key(w, keys, d, ends.width);
   const char *end = attention_take_body(k);
   attention_find_tables(w);
   walk_rows(w);

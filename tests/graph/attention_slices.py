@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Gradients of queries, keys and values that are joined to the rows of a matrix: on a GPU their
+kernels write the matrix.  Values of the GPU's plan, run on the CPU, against those of the CPU's.
+
+    attention_slices.py [NAME...]
+"""
+import pathlib
+import re
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/support"))
+from gpu_plans import check, run_cases  # noqa: E402
+
+OPERATOR = "torch.ops.nereid.scaled_dot_product_attention_backward.default"
+B, T, H, D = 2, 70, 3, 16
+C = H * D
+
+
+def aten(call):
+    return f"torch.ops.aten.{call}"
+
+
+def stacked(order="[1, 3, 0, 2, 4]"):
+    """As a model with one linear layer for all three joins them: by batches, then turned."""
+    return [f"c = {aten('cat.default([b0, b1, b2])')}",
+            f"v = {aten(f'view.default(c, [3, {B}, {H}, {T}, {D}])')}",
+            f"p = {aten(f'permute.default(v, {order})')}",
+            f"n = {aten('clone.default(p, memory_format=torch.contiguous_format)')}",
+            f"m = {aten(f'view.default(n, [{B * T}, {3 * C}])')}"]
+
+
+def columns():
+    """As a model that splits columns joins them: each turned, then by columns."""
+    lines = []
+    for i in range(3):
+        lines += [f"p{i} = {aten(f'permute.default(b{i}, [0, 2, 1, 3])')}",
+                  f"r{i} = {aten(f'clone.default(p{i}, memory_format=torch.contiguous_format)')}",
+                  f"v{i} = {aten(f'view.default(r{i}, [{B}, {T}, {C}])')}"]
+    return lines + [f"c = {aten('cat.default([v0, v1, v2], 2)')}",
+                    f"m = {aten(f'view.default(c, [{B * T}, {3 * C}])')}"]
+
+
+def both():
+    """A gradient that something else reads, too, stays a tensor of its own."""
+    return stacked() + [f"more = {aten('sin.default(b1)')}"]
+
+
+class Case:
+    def __init__(self, lines, causal=False, slices=True, more=()):
+        self.slices, self.more = slices, more
+        self.lines = [
+            f"x5 = {aten(f'view.default(x, [{B}, {T}, 3, {H}, {D}])')}",
+            f"xp = {aten('permute.default(x5, [2, 0, 3, 1, 4])')}",
+            *(f"{n} = {aten(f'select.int(xp, 0, {i})')}" for i, n in enumerate(("q", "k", "w"))),
+            f"b = {OPERATOR}(g, q, k, w, None, o, l, None, 0.0, [True, True, True, False], "
+            f"{causal})",
+            *(f"b{i} = b[{i}]" for i in range(3)), *lines,
+            f"s = {aten('sum.dim_IntList(m, [0])')}",
+            f"dx = {aten('mm.default(m, z)')}"]
+        rng = np.random.default_rng(1)
+        shapes = {"x": (B, T, 3 * C), "g": (B, H, T, D), "o": (B, H, T, D), "z": (3 * C, 8)}
+        self.inputs = {n: rng.normal(size=s).astype(np.float16) for n, s in shapes.items()}
+        self.inputs["l"] = np.full((B, H, T), 6, np.float32)
+
+
+CASES = {
+    "stacked": Case(stacked()),
+    "causal": Case(stacked(), causal=True),
+    "columns": Case(columns()),
+    "another-order": Case(stacked("[3, 1, 0, 2, 4]"), slices=False),
+    "read-twice": Case(both(), slices=False, more=("more",)),
+}
+
+
+def check_case(plans, name):
+    case = CASES[name]
+    kinds = {"float16": "f16", "float32": "f32"}
+    params = {n: f"{kinds[str(x.dtype)]}[{', '.join(map(str, x.shape))}]"
+              for n, x in case.inputs.items()}
+    model = plans.write(params, case.lines, ", ".join(("m", "s", "dx", *case.more)))
+    plan = plans.plan(model)
+    steps = re.findall(r"^step k\d+_(\w+)", plan.read_text(), re.M)
+    writers = [s for s in steps if "attention_grad" in s and "insert_slice" in s]
+    copies = [s for s in steps if re.search(r"dense|cat|^insert_slice", s)]
+    check(len(writers) == 2 * case.slices, f"{name}: {steps}")
+    check(not case.slices or not copies, f"{name}: copies {copies}")
+    files = plans.save(case.inputs)
+    plans.compare(name, model, plan, files, 3 + len(case.more), 2e-2, 2e-2)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases(CASES, check_case))
