@@ -68,4 +68,8 @@ ReplacedPart decompose_replaced_part(Build *b);
 /* The new values in the shape of that part; all axes of self are there. */
 Node *decompose_replacing_part(Build *b, const ReplacedPart *p);
 
+/* The sum of x, which is of primitives, along an axis, which stays as one element, if one element
+ * of each row at most is not 0 (training/one_hot_sums.c); NULL: that is not known. */
+Node *decompose_sum_of_one(Build *b, Node *x, uint32_t axis);
+
 #endif

@@ -29,8 +29,18 @@ static Node *become_reduction(Build *b, OpId op, Node *x) {
   return build_become(b, op, keeps(b) ? 3 : 2, args);
 }
 
+/* A sum along one axis that is known without adding up; NULL: there is none. */
+static Node *known_sum(Build *b, Node *x) {
+  uint32_t set = find_reduced_axes(b), axis = 0;
+  if (!set || (set & (set - 1))) return NULL;
+  while (!(set >> axis & 1)) axis++;
+  Node *sum = decompose_sum_of_one(b, x, axis);
+  return sum && !keeps(b) ? build_squeeze(b, sum, set) : sum;
+}
+
 Node *decompose_sum(Build *b) {
-  Node *x = reduced_operand(b);
+  Node *x = reduced_operand(b), *known = known_sum(b, x);
+  if (known) return build_to_result(b, known);
   if (x->type.dtype == build_result_dtype(b))
     return become_reduction(b, OP_aten_sum_dim_IntList, x);
   return build_to_result(b, build_sum(b, x, find_reduced_axes(b), keeps(b)));

@@ -209,11 +209,13 @@ static bool writes_few(const Along *a) {
   return few;
 }
 
-/* Is there an element at position i of each row? */
+/* Is there an element at position i of each row?  Indices that 32 bits do not hold are refused
+ * before. */
 static Node *is_at_place(Build *b, const Along *a, int64_t i) {
   Dim at = build_const(b, i), end = build_const(b, i + 1), size = a->x->type.shape[a->axis];
-  Node *place = build_along(b, build_arange(b, size), a->axis, rank_of(a->x));
-  Node *index = build_to(b, a->index, DT_I64);
+  DType t = dim_range(build_dims(b), size).hi <= INT32_MAX ? DT_I32 : DT_I64;
+  Node *place = build_along(b, build_to(b, build_arange(b, size), t), a->axis, rank_of(a->x));
+  Node *index = build_to(b, a->index, t);
   return build_op2(b, OP_aten_eq_Tensor, place, build_slice(b, index, a->axis, at, end, 1));
 }
 
