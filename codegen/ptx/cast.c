@@ -106,30 +106,23 @@ static void ptx_widen_to(Ptx *p, const Ref *r, DType t, Operand d) {
   NARROW_F8(x, "0f3FE00000", "0x38800000", "0x01800000", round, "0f07800000", "20") WITHOUT_NAN
 
 typedef struct {
-  const char *even, *zero;
-  const char *native; /* where has_f8 */
+  const char *even, *zero; /* even: where ptx_rounding has no instruction */
 } NarrowRow;
 
 static const NarrowRow narrow_rows[DT_COUNT] = {
-    [DT_F16] = {"cvt.rn.f16.f32 $d, $a", "cvt.rz.f16.f32 $d, $a", NULL},
-    [DT_BF16] = {"cvt.rn.bf16.f32 $d, $a", "cvt.rz.bf16.f32 $d, $a", NULL},
-    [DT_F8E5] = {TO_F8E5(EVEN), TO_F8E5(ZERO),
-                 "cvt.rn.satfinite.e5m2x2.f32 $0h, 0f00000000, $a; cvt.u32.u16 $d, $0h"},
-    [DT_F8E4NV] = {TO_F8E4NV(EVEN), TO_F8E4NV(ZERO),
-                   "cvt.rn.satfinite.e4m3x2.f32 $0h, 0f00000000, $a; cvt.u32.u16 $d, $0h"},
+    [DT_F16] = {NULL, "cvt.rz.f16.f32 $d, $a"},
+    [DT_BF16] = {NULL, "cvt.rz.bf16.f32 $d, $a"},
+    [DT_F8E5] = {TO_F8E5(EVEN), TO_F8E5(ZERO)},
+    [DT_F8E4NV] = {TO_F8E4NV(EVEN), TO_F8E4NV(ZERO)},
     /* by way of f16, then ties away from zero */
     [DT_F8E4B15] = {"cvt.rn.f16.f32 $0h, $a; cvt.f32.f16 $1f, $0h;" TO_F8E4B15("$1f", AWAY),
-                    TO_F8E4B15("$a", ZERO), NULL},
+                    TO_F8E4B15("$a", ZERO)},
 };
 
 void ptx_narrow(Ptx *p, DType t, Operand d, Operand x, bool rtz) {
   const NarrowRow *r = &narrow_rows[t];
-  const char *text = rtz ? r->zero : r->even;
-  if (!rtz && r->native && has_f8(p)) {
-    needs_f8(p);
-    text = r->native;
-  }
-  ptx_emit2(p, text, d, ptx_in_register(p, x, RC_F32));
+  const char *text = rtz ? r->zero : ptx_rounding(p, t);
+  ptx_emit2(p, text ? text : r->even, d, ptx_in_register(p, x, RC_F32));
 }
 
 /* ======== casts ======== */

@@ -191,14 +191,39 @@ static Operand element_register(const Ptx *p, const NestVar *v, int32_t i) {
 
 /* ---- conversions that were held back ---- */
 
+/* Instructions that round a number, and two that make a word, or its first and second half. */
+typedef struct {
+  const char *one, *pair[2];
+} Rounding;
+
+static const Rounding roundings[DT_COUNT] = {
+    [DT_F16] = {"cvt.rn.f16.f32 $d, $a", {"cvt.rn.f16x2.f32 $d, $a, $b"}},
+    [DT_BF16] = {"cvt.rn.bf16.f32 $d, $a", {"cvt.rn.bf16x2.f32 $d, $a, $b"}},
+    [DT_F8E5] = {"cvt.rn.satfinite.e5m2x2.f32 $0h, 0f00000000, $a; cvt.u32.u16 $d, $0h",
+                 {"mov.b32 {$0h, $1h}, $d; cvt.rn.satfinite.e5m2x2.f32 $0h, $a, $b;"
+                  "mov.b32 $d, {$0h, $1h}",
+                  "mov.b32 {$0h, $1h}, $d; cvt.rn.satfinite.e5m2x2.f32 $1h, $a, $b;"
+                  "mov.b32 $d, {$0h, $1h}"}},
+    [DT_F8E4NV] = {"cvt.rn.satfinite.e4m3x2.f32 $0h, 0f00000000, $a; cvt.u32.u16 $d, $0h",
+                 {"mov.b32 {$0h, $1h}, $d; cvt.rn.satfinite.e4m3x2.f32 $0h, $a, $b;"
+                  "mov.b32 $d, {$0h, $1h}",
+                  "mov.b32 {$0h, $1h}, $d; cvt.rn.satfinite.e4m3x2.f32 $1h, $a, $b;"
+                  "mov.b32 $d, {$0h, $1h}"}},
+};
+
+const char *ptx_rounding(Ptx *p, DType t) {
+  bool bytes = dtype_bytes(t) == 1;
+  if (bytes && !machine_has(p->machine, HAS_F8_CONVERSIONS)) return NULL;
+  if (bytes && roundings[t].one) ptx_needs(p, p->machine->f8_ptx);
+  return roundings[t].one;
+}
+
 static void convert_pending(Ptx *p, const Pending *c) {
-  const Reg *g = ptx_reg(p, c->to);
-  ptx_emit2(p, c->bf16 ? "cvt.rn.bf16.f32 $d, $a" : "cvt.rn.f16.f32 $d, $a",
-            element_register(p, c->to, c->word * g->per), c->source);
+  ptx_emit2(p, ptx_rounding(p, c->to->dtype), element_register(p, c->to, c->element), c->source);
 }
 
 static void drop_pending(Ptx *p, Pending *c) {
-  ptx_reg(p, c->to)->words[c->word].pending = 0;
+  word_of(p, c->to, c->element)->pending = 0;
   if (c->from) ptx_reg(p, c->from)->pending--;
   c->to = NULL;
   while (p->npending && !p->pending[p->npending - 1].to) p->npending--;
@@ -235,7 +260,7 @@ static Pending *free_slot(Ptx *p) {
     if (!p->pending[k].to) return &p->pending[k];
   if (p->npending < MAX_PENDING) return &p->pending[p->npending++];
   Pending *first = &p->pending[0];
-  settle_word(p, &ptx_reg(p, first->to)->words[first->word]);
+  settle_word(p, word_of(p, first->to, first->element));
   return first;
 }
 
@@ -243,38 +268,44 @@ static void hold_back(Ptx *p, const NestStmt *s, Operand source, int32_t i) {
   const NestVar *to = s->dsts[0].var;
   Pending *c = free_slot(p);
   if (p->npending <= (uint32_t)(c - p->pending)) p->npending = (uint32_t)(c - p->pending) + 1;
-  *c = (Pending){.source = source, .to = to, .word = i / 2, .bf16 = s->to == DT_BF16};
+  *c = (Pending){.source = source, .to = to, .element = i};
   if (s->srcs[0].kind == REF_VAR) {
     c->from = s->srcs[0].var;
     c->at = ptx_subscript(p, &s->srcs[0]);
     ptx_reg(p, c->from)->pending++;
   }
   Word *w = word_of(p, to, i);
-  mark_word_touched(p, to, i / 2);
+  int per = ptx_reg(p, to)->per;
+  mark_word_touched(p, to, i / per);
   w->pending = (uint16_t)(c - p->pending + 1);
-  w->have |= 1;
-  w->stale |= 1;
+  w->have |= (uint8_t)(1 << i % per);
+  w->stale |= (uint8_t)(1 << i % per);
 }
 
 bool ptx_convert_pair(Ptx *p, const NestStmt *s) {
   const Reg *g = ptx_reg(p, s->dsts[0].var);
-  bool half = s->to == DT_F16 || s->to == DT_BF16;
-  if (g->per != 2 || !half || s->type != DT_F32 || s->rtz || s->guard.kind) return false;
+  bool packed = g->per > 1 && s->type == DT_F32 && !s->rtz && !s->guard.kind;
+  if (!packed || !roundings[s->to].one || !ptx_rounding(p, s->to)) return false;
   int32_t i = ptx_subscript(p, &s->dsts[0]);
   Word *w = word_of(p, s->dsts[0].var, i);
   Operand source = ptx_source(p, &s->srcs[0], DT_F32);
   if (i % 2 == 0) {
-    if (w->pending) drop_pending(p, &p->pending[w->pending - 1]);
+    bool same = w->pending && p->pending[w->pending - 1].element == i;
+    if (same) drop_pending(p, &p->pending[w->pending - 1]);
+    settle_word(p, w);
     hold_back(p, s, source, i);
     return true;
   }
-  if (!w->pending) return false;
+  if (!w->pending || p->pending[w->pending - 1].element != i - 1) return false;
   Pending *c = &p->pending[w->pending - 1];
   Operand low = c->source;
   drop_pending(p, c);
-  w->have = w->stale = 0;
-  ptx_emit(p, s->to == DT_BF16 ? "cvt.rn.bf16x2.f32 $d, $a, $b" : "cvt.rn.f16x2.f32 $d, $a, $b",
-           ptx_word_register(p, s->dsts[0].var, i / 2), source, low, low);
+  uint8_t rest = (uint8_t)~(3 << (i - 1) % g->per);
+  w->have &= rest;
+  w->stale &= rest;
+  const char *pair = roundings[s->to].pair[i % g->per / 2];
+  ptx_emit(p, pair, ptx_word_register(p, s->dsts[0].var, i / g->per),
+           ptx_in_register(p, source, RC_F32), ptx_in_register(p, low, RC_F32), low);
   return true;
 }
 
@@ -296,7 +327,7 @@ void ptx_read_element(Ptx *p, const NestVar *v, int32_t i) {
   Word *w = word_of(p, v, i);
   int at = i % g->per, first = i - at;
   Operand guard = p->guard;
-  if (at == 0) settle_word(p, w);
+  if (at % 2 == 0) settle_word(p, w);
   if (w->have >> at & 1) return;
   p->guard.kind = PO_NONE;
   Operand word = ptx_word_register(p, v, i / g->per);
@@ -316,7 +347,8 @@ void ptx_wrote_element(Ptx *p, const NestVar *v, int32_t i) {
   const Reg *g = ptx_reg(p, v);
   Word *w = word_of(p, v, i);
   int at = i % g->per;
-  if (at == 0 && w->pending) drop_pending(p, &p->pending[w->pending - 1]);
+  if (w->pending && p->pending[w->pending - 1].element == i)
+    drop_pending(p, &p->pending[w->pending - 1]);
   mark_word_touched(p, v, i / g->per);
   w->have |= (uint8_t)(1 << at);
   w->stale |= (uint8_t)(1 << at);

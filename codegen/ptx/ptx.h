@@ -79,8 +79,7 @@ typedef struct {
 typedef struct {
   Operand source;
   const NestVar *from, *to;
-  int32_t at, word; /* register of `from`, word of `to` */
-  bool bf16;
+  int32_t at, element; /* registers of `from` and of `to` */
 } Pending;
 
 enum { MAX_PENDING = 32, WARP_LANES = 32 };
@@ -206,6 +205,8 @@ uint64_t ptx_const_bits(const Ref *r, DType t);
 Operand ptx_add_runtime(Ptx *p, const Affine *a, Operand sum, bool wide);
 
 /* ---- operand.c: words of packed variables ---- */
+/* The instruction that rounds an f32 to t; NULL: the machine has none. */
+const char *ptx_rounding(Ptx *p, DType t);
 Operand ptx_word_register(const Ptx *p, const NestVar *v, int32_t word);
 void ptx_read_element(Ptx *p, const NestVar *v, int32_t i);  /* into its own register */
 void ptx_wrote_element(Ptx *p, const NestVar *v, int32_t i);
