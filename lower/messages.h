@@ -143,6 +143,8 @@
 #define E_NEST_TURN                                                                       \
   "`turn` has two buffers of one tile, of 1 or 4 bytes an element, in layouts of `wgmma`'s " \
   "operands that are contiguous along different axes, and a part for each warp"
+#define E_NEST_PAIRS \
+  "both operands of `dot` have K in pairs (0 1 8 9, 2 3 10 11, ...), or none has"
 #define E_NEST_TILES "`%s` works on whole tiles, which have one layout if there are several"
 #define E_NEST_SHAPE "the result of `%s` does not fit its operand, or there is no such axis"
 #define E_NEST_COPY "`copy` has one `ld` from global memory and one `st` to a buffer"

@@ -304,9 +304,14 @@ void ptx_cp_wait(Ptx *p, const NestStmt *s) {
 
 /* The bytes of two matrices, of which a lane has two columns of two rows each, change places: the
  * first word has four rows of the first column.  Half of the lanes have the second matrix's rows
- * first. */
-static void put_bytes_across(Ptx *p, const Operand *pair, const Operand *d) {
+ * first, unless rows are `in_order`. */
+static void put_bytes_across(Ptx *p, const Operand *pair, const Operand *d, bool in_order) {
   static const char *const select[] = {"%$left", "%$right"};
+  if (in_order) {
+    ptx_emit(p, "prmt.b32 $d, $a, $b, 0x6420", d[0], pair[0], pair[1], pair[1]);
+    ptx_emit(p, "prmt.b32 $d, $a, $b, 0x7531", d[1], pair[0], pair[1], pair[1]);
+    return;
+  }
   p->turns_bytes = true;
   for (int i = 0; i < 2; i++) {
     Operand by = {PO_REG, RC_B32, (int32_t)strlen(select[i]), -1, select[i], 0};
@@ -336,7 +341,8 @@ void ptx_ldmatrix(Ptx *p, const NestStmt *s) {
   ptx_puts(p, "}, ");
   ptx_put_address(p, &a);
   ptx_end(p);
-  for (int i = 0; across && i < n; i += 2) put_bytes_across(p, d + i, words + i);
+  bool in_order = nest_int(s, NA_pairs, 0);
+  for (int i = 0; across && i < n; i += 2) put_bytes_across(p, d + i, words + i, in_order);
   ptx_end_words(p, r, elements, words);
   p->guard.kind = PO_NONE;
 }

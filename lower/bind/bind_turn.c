@@ -43,6 +43,8 @@ static Turn plan_turn(const NestStmt *st, int warps) {
   BUG_IF(!wgmma_turn_of(st, warps, &t.how), "a turn of other layouts");
   for (int i = 0; i < 2; i++)
     t.x[i] = (WgmmaOperand){st->mems[i].buffer->tile, st->mems[i].buffer->layout};
+  int64_t bytes;
+  if (t.how.pairs) t.x[0].layout = wgmma_layout(&t.x[0].tile, 0, &bytes);
   return t;
 }
 
@@ -175,6 +177,16 @@ Ref bind_matrix_row(Bind *s, int64_t row_bytes) {
   return bind_op(s, TILE_ADD, DT_I32, bind_thread_const(s, &f), two);
 }
 
+/* The row of a matrix whose address the lane has: pairs of rows of two matrices make words. */
+static Ref matrix_row(Bind *s, const Turn *t) {
+  int64_t row_bytes = wgmma_step(&t->x[1], t->how.axis[1], 1);
+  if (!t->how.pairs) return bind_matrix_row(s, row_bytes);
+  ThreadForm f = {.n = 0};
+  Dim d = {0, 0, 1 << LANE_BITS, HW_LANE, 1, NULL};
+  thread_form_add(&f, &d, row_bytes);
+  return bind_thread_const(s, &f);
+}
+
 /* The thread's word of the two columns: of the second one first, in lanes 16 to 31. */
 static Form word_form(Bind *s, const Turn *t, int turn) {
   int rows = t->how.axis[1], columns = t->how.axis[0];
@@ -199,7 +211,7 @@ static void turn_bytes(Bind *s, Turn *t) {
   NestIndex *half = nest_index(s->nest, "h", PAIRS);
   Form f = start_form(s);
   push_warps(s, &f, &t->how, &t->x[1]);
-  Place source = place_of(s, t, 1, &f, bind_matrix_row(s, wgmma_step(&t->x[1], rows, 1)));
+  Place source = place_of(s, t, 1, &f, matrix_row(s, t));
   Place word[2];
   for (int i = 0; i < 2; i++) {
     Form w = word_form(s, t, i);
@@ -216,6 +228,7 @@ static void turn_bytes(Bind *s, Turn *t) {
   ld->mems[0] = (Mem){from->buffer, base, source.bytes};
   nest_set_int(s->nest, ld, NA_n, WORDS);
   nest_set_int(s->nest, ld, NA_trans, 1);
+  if (t->how.pairs) nest_set_int(s->nest, ld, NA_pairs, 1);
   bind_unroll(s, half);
   Affine first = affine_index(half, 2), second = first;
   second.c = 1;

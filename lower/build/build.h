@@ -45,6 +45,7 @@ typedef struct {
   Type room;
   OperandForm form;
   int fast; /* the contiguous axis of the buffer; asked for: -1 if any may be */
+  bool pairs; /* its K is in the order of wgmma_pairs */
   NestBuffer *buffer;
   NestBlock *block; /* in which it was stored */
 } Staged;

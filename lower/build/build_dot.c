@@ -151,6 +151,8 @@ static void turn_operand(Build *s, Staged *g) {
   NestBuffer *from = g->buffer;
   g->fast = 1 - g->fast;
   g->buffer = operand_buffer(s, &g->room, g->fast, g->form);
+  Layout pairs;
+  if (g->pairs && wgmma_pairs(&g->buffer->layout, 0, &pairs)) g->buffer->layout = pairs;
   NestStmt *st = nest_stmt(&s->b, NEST_TURN, 0, 0);
   st->nmems = 2;
   st->mems[0] = (Mem){g->buffer, ref_none(), affine_const(0)};
@@ -194,7 +196,8 @@ static const Staged *find_staged(const Build *s, const Staged *like, bool *turne
   *turned = false;
   for (size_t i = 0; i < s->staged.len; i++) {
     const Staged *g = &s->staged.data[i];
-    if (g->form != like->form || !around(s, g->block)) continue;
+    bool alike = g->form == like->form && g->pairs == like->pairs;
+    if (!alike || !around(s, g->block)) continue;
     bool same_room = type_eq(g->room, like->room), any = like->fast < 0;
     if (g->value == like->value && same_room && (any || g->fast == like->fast)) return g;
     if (like->form != OPERAND_PANELS || g->stored != like->stored) continue;
@@ -214,8 +217,8 @@ static const Staged *find_staged(const Build *s, const Staged *like, bool *turne
  * accumulator's layout pads it; `fast` the axis that must be contiguous, or -1.  *turned: the
  * buffer holds its transpose. */
 static NestBuffer *stage_operand(Build *s, const TileValue *v, const Type *room, OperandForm form,
-                                 int fast, bool *turned) {
-  Staged g = {.value = v, .stored = v, .room = *room, .form = form, .fast = fast};
+                                 int fast, bool pairs, bool *turned) {
+  Staged g = {.value = v, .stored = v, .room = *room, .form = form, .fast = fast, .pairs = pairs};
   for (const TileOp *def; (def = g.stored->def) && def->code == TILE_TRANS;) {
     if (g.stored->type.rank != 2 || s->var[g.stored->id]) break;
     g.stored = def->args[0];
@@ -302,6 +305,21 @@ static int needed_axis(const TileOp *dot, const Atom *atom, int which, int wn) {
   return loaded && whole && wgmma_takes_any_axis(t, which) ? -1 : wgmma_fast_axis(t, which);
 }
 
+/* Can the registers of the first operand, which a product's sums became, be its fragments if the
+ * second operand is turned in the order of wgmma_pairs? */
+static bool takes_pairs(const Build *s, const TileOp *dot, const Atom *atom, const Layout *acc) {
+  const TileValue *a = dot->args[0], *b = dot->args[1];
+  int wm, wn;
+  Layout pairs;
+  if (!atom || atom->warps == 1 || dtype_bytes(atom->a) != 1) return false;
+  while (b->def && b->def->code == TILE_TRANS) b = b->def->args[0];
+  if (!s->u->schedule->values[b->id].turned || b != dot->args[1]) return false;
+  schedule_warp_split(atom, acc, &wm, &wn);
+  Layout plain = schedule_fragment(atom, 0, &a->type, wm, wn, s->nest->warps);
+  return !is_fragment(s, a, &plain, 0) && wgmma_pairs(&plain, 1, &pairs) &&
+         is_fragment(s, a, &pairs, 0);
+}
+
 static Operand dot_operand(Build *s, const TileOp *dot, const Atom *atom, const Layout *acc,
                            int which) {
   const TileValue *x = dot->args[which];
@@ -309,20 +327,23 @@ static Operand dot_operand(Build *s, const TileOp *dot, const Atom *atom, const 
   Type room = atom ? x->type : schedule_operand_room(x, acc, which);
   Operand in = {0};
   if (!atom) {
-    in.buffer = stage_operand(s, x, &room, OPERAND_PLAIN, -1, &in.turned);
+    in.buffer = stage_operand(s, x, &room, OPERAND_PLAIN, -1, false, &in.turned);
     return in;
   }
   schedule_warp_split(atom, acc, &wm, &wn);
   bool group = atom->warps > 1;
   Layout want = {0};
   if (!group || !which) want = schedule_fragment(atom, which, &x->type, wm, wn, s->nest->warps);
+  bool pairs = takes_pairs(s, dot, atom, acc);
+  Layout plain = want;
+  if (pairs && !which) wgmma_pairs(&plain, 1, &want);
   if (want.rank && is_fragment(s, x, &want, which)) {
     in.var = build_held(s, x, &want);
     return in;
   }
   OperandForm form = group ? OPERAND_PANELS : OPERAND_ROWS;
   int fast = group ? needed_axis(dot, atom, which, wn) : -1;
-  in.buffer = stage_operand(s, x, &room, form, fast, &in.turned);
+  in.buffer = stage_operand(s, x, &room, form, fast, pairs, &in.turned);
   if (group || by_ldmatrix(atom, which, &x->type, wm, wn)) return in;
   in.var = fragment_from(s, in.buffer, &x->type, &want);
   in.buffer = NULL;

@@ -395,10 +395,11 @@ static void matrix_rows(Warp *w, const Inst *in, int64_t rows[MATRICES * ROWS]) 
 
 /* The four bytes of one lane that register k holds a part of: from each row of two matrices that
  * are transposed byte by byte. */
-static void word_across(const int64_t *rows, uint32_t pair, uint32_t column, uint32_t lane,
-                        int64_t at[4]) {
+static void word_across(const Inst *in, const int64_t *rows, uint32_t pair, uint32_t column,
+                        uint32_t lane, int64_t at[4]) {
+  bool in_order = nest_int(in->stmt, NA_pairs, 0);
   for (uint32_t i = 0; i < 4; i++) { /* row 4 * (lane % 4) + i of 16, by the lane that gave it */
-    uint32_t r = 2 * (lane % 4) + i % 2, m = (i / 2 + r / 4) % 2;
+    uint32_t r = 2 * (lane % 4) + i % 2, m = in_order ? i / 2 : (i / 2 + r / 4) % 2;
     int64_t row = rows[(2 * pair + m) * ROWS + r];
     at[i] = row < 0 ? row : row + 2 * (lane / 4) + column;
   }
@@ -415,7 +416,7 @@ static void exec_ldmatrix_across(Warp *w, const Inst *in, const int64_t *rows, u
       unsigned char bytes[4] = {0};
       int64_t at[4];
       bool poison = false;
-      word_across(rows, word / 2, word % 2, lane, at);
+      word_across(in, rows, word / 2, word % 2, lane, at);
       for (uint32_t i = 0; i < 4; i++) {
         bool unknown = at[i] < 0 || any_bad(w->prog, at[i], 1);
         if (at[i] >= 0) bytes[i] = w->prog->shared[at[i]];

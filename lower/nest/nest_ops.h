@@ -52,7 +52,7 @@ X(BULK_STORE,     NT, 0,  -1, 1, 0, READ|ORDERED|EFFECT, "map",                 
 X(BULK_COMMIT,    NT, 0,  0,  0, 0, ORDERED|EFFECT,      "",                          "this thread's BULK_STOREs since the last one become a group") \
 X(BULK_WAIT,      NT, 0,  0,  0, 0, ORDERED|EFFECT,      "groups written",            "until at most that many of this thread's groups of BULK_STOREs have not read their bytes or, if `written`, not written their tensor") \
 X(MBAR_WAIT,      NT, 0,  1,  1, 0, READ|ORDERED,        "",                          "until the mbarrier's phase of that parity (i32, 0 the first one's) has ended; every thread executes it, and sees what was copied; with a guard, level nest, one thread of the program") \
-X(LDMATRIX,       T,  1,  0,  1, 0, READ|TOGETHER|VARIES, "n trans",                   "n (1 2 4) 8x8 matrices of 16-bit elements; lane 8*i+r gives row r of matrix i; each register pair holds a fragment.  `trans` of 1-byte elements, or of words (i32) of four: matrices 2*i and 2*i+1 are 16 rows of 16 bytes, of which lane 8*m+r gives row 4*(r/2) + r%2 + 2*((m + r/4)%2); a lane gets rows 4*(lane%4) to the third after it of column 2*(lane/4), then of the next one") \
+X(LDMATRIX,       T,  1,  0,  1, 0, READ|TOGETHER|VARIES, "n trans pairs",                  "n (1 2 4) 8x8 matrices of 16-bit elements; lane 8*i+r gives row r of matrix i; each register pair holds a fragment.  `trans` of 1-byte elements, or of words (i32) of four: matrices 2*i and 2*i+1 are 16 rows of 16 bytes, of which lane 8*m+r gives row 4*(r/2) + r%2 + 2*((m + r/4)%2); a lane gets rows 4*(lane%4) to the third after it of column 2*(lane/4), then of the next one; of `pairs` lane 8*m+r gives row 8*m+r, and a lane gets rows 2*(lane%4), the one after it, and those 8 further") \
 /* -- threads together -- */ \
 X(SHFL,           T,  1,  1,  0, 0, TOGETHER,            "mode by same",              "from lane xor `by` (mode xor), lane-by (up), lane+by (down); outside the warp: own value.  Mode idx: from lane src 1; then srcs is 2.  `same`: all warps hold the same there") \
 X(MMA,            T,  1,  3,  0, 0, PRODUCT|TOGETHER|VARIES, "atom",                      "dst = a*b + c, fragments by the atom's row (lower/target/atoms.h); srcs a, b, c") \
@@ -90,7 +90,7 @@ X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",              
 
 #define NEST_ATTRS(X)                                                                          \
   X(n, int) X(axis, int) X(cache, str) X(evict, str) X(volatile, bool) X(kind, str) X(sem, str) \
-  X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(mode, str) X(by, int)             \
+  X(scope, str) X(bytes, int) X(groups, int) X(trans, bool) X(pairs, bool) X(mode, str) X(by, int)             \
   X(atom, str) X(id, int) X(warps, int) X(regs, int) X(message, str) X(stages, int)             \
   X(unroll, int) X(combine, str) X(reverse, bool) X(precision, str) X(ring, int) X(width, int)     \
   X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(ahead, bool) X(contig, int)                  \

@@ -96,7 +96,7 @@ static void copy_ahead(Pipe *p, NestBuilder *b, const Pair *pair, const Ahead *a
 }
 
 static BulkRing *ring_of(Pipe *p, const NestBuffer *b) {
-  bool second = p->nrings > 1 && p->rotation.second->mems[1].buffer == b;
+  bool second = p->nrings > 1 && p->rotation.ring == b;
   return &p->ring[second];
 }
 
@@ -165,7 +165,8 @@ void pipe_fence_proxy(Pipe *p, NestBuilder *b) {
 /* The mbarriers, at the kernel's start; where the loop runs again, what threads wrote meanwhile to
  * the bytes of its slots comes before the copies. */
 static void start_ring(Pipe *p, NestBuilder *top, NestBuilder *b) {
-  bulk_start(p->ring, p->nrings, top, p->depth, p->rotation.first || p->release.first);
+  bool arrive = (p->rotation.first && !p->rotation.turn) || p->release.first;
+  bulk_start(p->ring, p->nrings, top, p->depth, arrive);
   for (size_t i = 0; i < p->pairs.len; i++) {
     BulkLoad *x = p->pairs.data[i].bulk;
     if (x) bulk_declare(ring_of(p, x->buffer), p->n, x);

@@ -19,6 +19,8 @@ typedef enum { COPIES_ALL, COPIES_STEADY, COPIES_REST } Copies;
 typedef struct {
   NestStmt *first;  /* iteration i+1's starts in iteration i */
   NestStmt *second; /* still runs in the next iteration */
+  NestStmt *turn;   /* makes that one's second operand of a ring's tile; or NULL */
+  const NestBuffer *ring; /* that the second one or `turn` reads */
   NestStmt *needs;  /* the body's first statement that touches what that one reads or adds to */
   NestStmt *place;  /* the first that touches its sum: the first product goes before it */
 } Rotation;
@@ -114,6 +116,8 @@ void release_body(Pipe *p, const Ahead *a);
 enum { ROTATION_DEPTH = 3, ROTATION_DEPTH_OF_BOXES = 2 };
 /* Sets p->rotation. */
 void rotation_find(Pipe *p);
+/* Bytes of the second slot of a turned operand. */
+int64_t rotation_more_bytes(const Rotation *r);
 /* Are the copies of the first product's operand one iteration further ahead than the others? */
 bool rotation_leads(const Pipe *p);
 /* Do registers and shared memory, so many bytes a program, hold what a rotated loop needs, for as

@@ -641,6 +641,9 @@ static bool find_rotation(Pipe *p, int depth, int64_t before) {
   p->rotation = (Rotation){0};
   if (bytes <= p->u->machine->shared) rotation_find(p);
   find_bulk(p);
+  bytes += rotation_more_bytes(&p->rotation);
+  if (bytes > p->u->machine->shared) return false;
+  if (p->rotation.turn && !rotation_leads(p)) return false;
   int least = rotation_leads(p) ? ROTATION_DEPTH_OF_BOXES : ROTATION_DEPTH;
   return p->rotation.first && depth >= least && rotation_fits(p, before, bytes);
 }

@@ -81,10 +81,36 @@ static bool can_be_first(const Pipe *p, const NestStmt *dot) {
   return ring;
 }
 
-/* Adds to a carried tile, and takes one operand from registers and one from a ring. */
-static bool can_be_second(const Pipe *p, const NestStmt *dot) {
+static int count_uses(const NestBlock *b, const NestBuffer *buffer) {
+  int n = 0;
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->nmems; i++) n += st->mems[i].buffer == buffer;
+    for (uint32_t r = 0; r < st->nregions; r++) n += count_uses(st->regions[r], buffer);
+  }
+  return n;
+}
+
+/* The statement of the body that turns a ring's tile for the dot alone; NULL: there is none. */
+static NestStmt *turn_for(const Pipe *p, const NestStmt *dot) {
+  const NestBuffer *made = dot->mems[1].buffer;
+  NestStmt *st = dot->prev;
+  while (st && !(st->code == NEST_TURN && st->mems[0].buffer == made)) st = st->prev;
+  bool alone = st && pipe_in_ring(p, st->mems[1].buffer) && count_uses(p->n->body, made) == 2 &&
+               count_uses(p->loop->regions[0], st->mems[1].buffer) == 2;
+  return alone ? st : NULL;
+}
+
+/* Adds to a carried tile, and takes one operand from registers and one from a ring, or turned. */
+static bool can_be_second(const Pipe *p, Rotation *r) {
+  const NestStmt *dot = r->second;
+  r->turn = pipe_in_ring(p, dot->mems[1].buffer) ? NULL : turn_for(p, dot);
+  r->ring = (r->turn ? r->turn : dot)->mems[1].buffer;
   return is_group_dot(dot) && refers_to(&dot->srcs[2], dot->dsts[0].var) &&
-         dot->srcs[0].kind == REF_VAR && pipe_in_ring(p, dot->mems[1].buffer);
+         dot->srcs[0].kind == REF_VAR && (r->turn || pipe_in_ring(p, dot->mems[1].buffer));
+}
+
+int64_t rotation_more_bytes(const Rotation *r) {
+  return r->turn ? r->turn->mems[0].buffer->bytes : 0;
 }
 
 /* The dots of the loop's body, if they are two; other statements don't read rings. */
@@ -134,7 +160,7 @@ void rotation_find(Pipe *p) {
   Rotation r = {0};
   bool can = p->depth >= ROTATION_DEPTH_OF_BOXES && find_dots(p, &r) &&
              can_be_first(p, r.first) &&
-             can_be_second(p, r.second) && is_used_between(&r, p->loop) &&
+             can_be_second(p, &r) && is_used_between(&r, p->loop) &&
              !is_read_outside(p->n->body, p->loop, r.first->dsts[0].var);
   p->rotation = can ? r : (Rotation){0};
 }
@@ -330,6 +356,27 @@ static void lead_loads(Pipe *p, NestBuilder *before, NestBuilder *at, Ref next) 
   }
 }
 
+/* The operand is turned while the second product of the iteration before still reads the other
+ * slot.  A barrier tells all warps that it is there, and that each has waited for the products: the
+ * copies after it need no other. */
+static void turn_operand(Pipe *p, NestBuilder *before, NestBuilder *at, NestVar *slot) {
+  enum { SLOTS = 2 };
+  NestStmt *turn = p->rotation.turn, *fence = turn->next;
+  NestBuffer *made = turn->mems[0].buffer;
+  NestVar *side = nest_var(p->n, "side", DT_I32, DT_NONE, 1, true);
+  NestVar *other = nest_var(p->n, "at", DT_I32, DT_NONE, 1, true);
+  other->div = made->bytes & -made->bytes;
+  nest_mov(before, ref_var(side), ref_int(0), DT_I32);
+  pipe_op(at, TILE_MUL, DT_I32, ref_var(other), ref_var(side), ref_int(made->bytes));
+  pipe_op(at, TILE_SUB, DT_I32, ref_var(side), ref_int(1), ref_var(side));
+  turn->mems[0].base = p->rotation.second->mems[1].base = ref_var(other);
+  pipe_read_slot(p, slot, at, turn);
+  nest_move_before(turn, at->before);
+  if (fence->code == NEST_FENCE) nest_move_before(fence, at->before);
+  made->bytes *= SLOTS;
+  made->slots = SLOTS;
+}
+
 void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *before) {
   Rotation *r = &p->rotation;
   make_operand_first(r);
@@ -351,8 +398,9 @@ void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *befo
   }
   Ahead copies = *a;
   if (p->nbulk) bulk_wait(&second, &at, slot);
+  if (r->turn) turn_operand(p, before, &at, slot);
   products_wait(p, &at, 0);
-  if (p->nbulk) {
+  if (p->nbulk && !r->turn) {
     bulk_release(&second, &at, slot);
     copies.freed = slot;
     copies.freed_phase = second.phase;
@@ -367,7 +415,7 @@ void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *befo
   nest_remove(r->first);
 
   at.before = r->second;
-  if (pipe_has_groups(p)) nest_stmt(&at, NEST_BAR, 0, 0);
+  if (pipe_has_groups(p) || r->turn) nest_stmt(&at, NEST_BAR, 0, 0);
   open_dot(p, &at, r->second, slot);
   at.before = r->second->next;
   pipe_issue_copies(p, &at, &copies);

@@ -42,12 +42,13 @@ static Layout across_layout(const Plan *p, const Type *t, int fast) {
 }
 
 /* Can boxes of a tensor bring the load, whose tile is then turned in shared memory?  In loops of
- * chained products threads copy. */
+ * chained products threads copy words. */
 static bool may_turn(const Plan *p, const TileOp *load, int fast) {
   const Options *o = &p->u->tile->options;
   const TileOp *loop = load->parent->owner;
   WgmmaTurn turn;
-  if (p->chained || !machine_has(p->u->machine, HAS_ASYNC_PROXY)) return false;
+  bool words = dtype_bytes((DType)load->results[0]->type.dtype) > 1;
+  if ((p->chained && words) || !machine_has(p->u->machine, HAS_ASYNC_PROXY)) return false;
   return !o->no_tensor_maps && !o->known_rows &&
          o->alias != NEREID_ALIAS_ORDERED && loop && loop->code == TILE_FOR &&
          wgmma_turn(&load->results[0]->type, fast, schedule_warps(p->u), &turn);

@@ -1,6 +1,7 @@
 /* Pass schedule: see lower/schedule/schedule.h.  Groups of values get the layouts of their anchors,
  * others what follows from their neighbours. */
 #include "lower/schedule/plan.h"
+#include "lower/target/wgmma_layout.h"
 
 #include <string.h>
 
@@ -261,11 +262,29 @@ static void fill_value(Fill *x, const TileValue *v) {
   if (v->def && v->def->code == TILE_DOT) out->atom = c->atom;
 }
 
+/* What a product's sums become is the next one's first operand as it is, of bytes where the second
+ * operand is stored in the order of wgmma_pairs, as one that is turned can be. */
+static void pair_operand(Fill *x, const TileOp *dot) {
+  ValuePlan *values = x->s->values, *a = &values[dot->args[0]->id];
+  const Atom *atom = values[dot->results[0]->id].atom;
+  const TileOp *cast = dot->args[0]->def;
+  Layout pairs;
+  int wm, wn, warps = schedule_warps(x->p->u);
+  if (!atom || atom->warps == 1 || dtype_bytes(atom->a) != 1 || !cast || cast->code != TILE_CAST ||
+      !a->held || !values[dot->args[1]->id].turned)
+    return;
+  schedule_warp_split(atom, &values[dot->results[0]->id].layout, &wm, &wn);
+  Layout sums = schedule_fragment(atom, 2, &dot->args[0]->type, wm, wn, warps);
+  Layout plain = schedule_fragment(atom, 0, &dot->args[0]->type, wm, wn, warps);
+  if (layout_eq(&sums, &a->layout) && wgmma_pairs(&plain, 1, &pairs)) a->layout = pairs;
+}
+
 /* Groups that no anchor reaches get a plain layout, and their users derive theirs from it. */
 static void fill_op(TileOp *op, void *ctx) {
   bool changed;
   derive_op(((Fill *)ctx)->p, op, &changed);
   for (uint32_t i = 0; i < op->nresults; i++) fill_value(ctx, op->results[i]);
+  if (op->code == TILE_DOT) pair_operand(ctx, op);
   for (uint32_t r = 0; r < op->nregions; r++)
     for (uint32_t i = 0; i < op->regions[r]->nparams; i++)
       fill_value(ctx, op->regions[r]->params[i]);

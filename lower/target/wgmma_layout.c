@@ -1,5 +1,7 @@
 #include "lower/target/wgmma_layout.h"
 
+#include <string.h>
+
 enum { LEAST_ROW = 32, MOST_ROW = 128, GROUP_ROWS = 8, CHUNK_BITS = 4, ROW_SHIFT = 3 };
 
 static int log2_of(int64_t n) { return __builtin_ctzll((unsigned long long)n); }
@@ -60,10 +62,82 @@ static Digits digits_of(const Layout *l, int axis) {
   return d;
 }
 
+/* ---- pairs ---- */
+
+/* Cuts the least `bits` bits off a digit: the rest of it. */
+static Digit cut(Digit *d, int bits, Digit *least) {
+  *least = (Digit){1 << bits, d->stride, d->hw, d->axis};
+  return (Digit){d->extent >> bits, d->stride << bits, d->hw, d->axis};
+}
+
+static void push(Layout *l, Digit d) { layout_push(l, d.axis, (HwDim)d.hw, d.extent, d.stride); }
+
+bool wgmma_pairs(const Layout *l, int axis, Layout *out) {
+  enum { WORD_BITS = 2, LANE_BITS = 2 };
+  Digit word, lanes, d[2] = {{.extent = 1}, {.extent = 1}};
+  for (int i = 0; i < l->ndigits; i++)
+    if (l->d[i].axis == axis) d[0] = d[1], d[1] = l->d[i];
+  if (d[1].extent >> WORD_BITS << WORD_BITS != d[1].extent) return false;
+  Digit rest = cut(&d[1], WORD_BITS, &word);
+  Digit above = rest.extent > 1 ? rest : d[0];
+  if (above.extent >> LANE_BITS << LANE_BITS != above.extent) return false;
+  Digit higher = cut(&above, LANE_BITS, &lanes), late, early;
+  late = cut(&word, 1, &early);
+  *out = (Layout){.rank = l->rank, .xor_bits = l->xor_bits, .xor_base = l->xor_base,
+                  .xor_shift = l->xor_shift};
+  memcpy(out->shape, l->shape, sizeof l->shape);
+  int left = 0;
+  for (int i = 0; i < l->ndigits; i++) left += l->d[i].axis == axis;
+  for (int i = 0; i < l->ndigits; i++) {
+    if (l->d[i].axis != axis) {
+      push(out, l->d[i]);
+      continue;
+    }
+    left--;
+    if (left > (rest.extent > 1 ? 0 : 1)) push(out, l->d[i]);
+    if (left) continue;
+    push(out, higher);
+    push(out, late);
+    push(out, lanes);
+    push(out, early);
+  }
+  return true;
+}
+
+static bool is_in_pairs(const WgmmaOperand *x, int axis, Layout *plain) {
+  int64_t bytes;
+  Layout pairs;
+  const Type *t = &x->tile;
+  if (t->rank != 2 || dtype_bytes((DType)t->dtype) != 1 || t->shape[axis] % LEAST_ROW) return false;
+  *plain = wgmma_layout(t, axis, &bytes);
+  return wgmma_pairs(plain, axis, &pairs) && layout_eq(&pairs, &x->layout);
+}
+
+bool wgmma_has_pairs(const NestBuffer *b) {
+  Layout plain;
+  WgmmaOperand x = {b->tile, b->layout};
+  return is_in_pairs(&x, 0, &plain);
+}
+
+bool wgmma_lanes_have_pairs(const Layout *l, int axis) {
+  const Digit *last[3] = {NULL};
+  for (int i = 0; i < l->ndigits; i++) {
+    if (l->d[i].axis != axis) continue;
+    last[0] = last[1];
+    last[1] = last[2];
+    last[2] = &l->d[i];
+  }
+  bool pair = last[0] && last[2]->extent == 2 && last[2]->hw == HW_REG && last[2]->stride == 1;
+  return pair && last[1]->extent == 4 && last[1]->hw == HW_LANE && last[1]->stride == 1 &&
+         last[0]->hw == HW_REG && last[0]->stride == 2;
+}
+
 WgmmaOperand wgmma_operand(const NestStmt *dot, int which) {
   const NestBuffer *b = dot->mems[which].buffer;
   if (!b) return (WgmmaOperand){0};
   WgmmaOperand x = {b->tile, b->layout};
+  Layout plain;
+  if (which && is_in_pairs(&x, 0, &plain)) x.layout = plain;
   if (!(nest_int(dot, NA_turned, 0) >> which & 1)) return x;
   x.tile.shape[0] = b->tile.shape[1];
   x.tile.shape[1] = b->tile.shape[0];
@@ -143,8 +217,12 @@ static bool is_contiguous(const NestBuffer *b, int fast) {
 bool wgmma_turn_of(const NestStmt *turn, int warps, WgmmaTurn *out) {
   const NestBuffer *to = turn->mems[0].buffer, *from = turn->mems[1].buffer;
   if (!to || !from || from->tile.rank != 2 || !type_eq(to->tile, from->tile)) return false;
-  for (int fast = 0; fast < 2; fast++)
-    if (is_contiguous(from, fast) && is_contiguous(to, 1 - fast))
-      return wgmma_turn(&from->tile, fast, warps, out);
+  for (int fast = 0; fast < 2; fast++) {
+    bool pairs = fast && wgmma_has_pairs(to);
+    if (!is_contiguous(from, fast) || !(pairs || is_contiguous(to, 1 - fast))) continue;
+    bool can = wgmma_turn(&from->tile, fast, warps, out);
+    out->pairs = pairs;
+    return can;
+  }
   return false;
 }

@@ -34,6 +34,17 @@ bool wgmma_takes_any_axis(DType t, int which);
  * rows of 32 bytes or more. */
 bool wgmma_fits(const Type *tile, int which);
 
+/* A lane has two columns of a product's sum that are next to each other, and four of a first
+ * operand of bytes: where both operands of the next product have K in another order, sums are its
+ * fragments as they are.  Of 16 elements along `axis`, 0 1 8 9, 2 3 10 11, 4 5 12 13 and 6 7 14 15
+ * have the places of 0 to 15 in `l`, the layout of a fragment or of a second operand.  False if the
+ * digits can't be cut like that. */
+bool wgmma_pairs(const Layout *l, int axis, Layout *out);
+/* Has the second operand's buffer K in that order? */
+bool wgmma_has_pairs(const NestBuffer *b);
+/* Has a fragment the axis in that order? */
+bool wgmma_lanes_have_pairs(const Layout *l, int axis);
+
 /* An operand as a dot's statement reads it from shared memory: tile and layout of its buffer, or
  * with the axes exchanged where that holds its transpose. */
 typedef struct {
@@ -67,6 +78,7 @@ int64_t wgmma_step(const WgmmaOperand *x, int axis, int64_t count);
 typedef struct {
   int axis[2];
   int step[2], warps[2], units[2];
+  bool pairs; /* the result's K is in the order of wgmma_pairs */
 } WgmmaTurn;
 
 /* False if the tile is no whole number of units for each warp. */

@@ -1015,10 +1015,20 @@ static bool check_dot_operand(NestCheck *c, const NestStmt *s, uint32_t i) {
   return nest_fail(c, s, E_NEST_DOT, i + 1);
 }
 
+/* A fragment of bytes in pairs multiplies a buffer in pairs. */
+static bool check_pairs(NestCheck *c, const NestStmt *s, Name atom) {
+  if (!atom || atom_find(atom)->warps == 1) return true;
+  const NestBuffer *b = s->mems[1].buffer;
+  bool fragment = s->srcs[0].kind == REF_VAR && dtype_bytes(s->srcs[0].var->dtype) == 1 &&
+                  wgmma_lanes_have_pairs(s->srcs[0].var->layout, 1);
+  return (b && wgmma_has_pairs(b)) == fragment || nest_fail(c, s, E_NEST_PAIRS);
+}
+
 static bool check_dot(NestCheck *c, const NestStmt *s) {
   Name atom = nest_str(s, NA_atom, NULL);
   if (atom && !atom_find(atom)) return nest_fail(c, s, E_NEST_ATOM, atom);
-  if (!check_dot_operand(c, s, 0) || !check_dot_operand(c, s, 1)) return false;
+  if (!check_dot_operand(c, s, 0) || !check_dot_operand(c, s, 1) || !check_pairs(c, s, atom))
+    return false;
   bool zero = s->srcs[2].kind == REF_NONE && atom && atom_find(atom)->warps > 1;
   if (!(zero || is_tile(&s->srcs[2])) || !is_tile(&s->dsts[0]))
     return nest_fail(c, s, E_NEST_TILES, "dot");

@@ -19,6 +19,7 @@ SKIPPED |= {(name, v) for name in ("matmul across tf32", "matmul across bytes") 
             if v[0] != "sm_90a" and (name, *v[:2]) != ("matmul across tf32", "sm_80", 4)}
 # Thread blocks that share a row: elsewhere it is loaded again.
 SKIPPED |= {("softmax cluster", v) for v in VARIANTS if v[0] != "sm_90a" or v[2] != 3}
+SKIPPED |= {("attention bytes", v) for v in VARIANTS if v[0] != "sm_90a"}
 SKIPPED |= {("grad_keys wide", v) for v in VARIANTS if v not in (("sm_90a", 4, 3), ("sm_90a", 4, 2))}
 # Without copies that run ahead, the second product's wait is for the first one, too.
 SKIPPED |= {(name, ("sm_90a", 4, 1)) for name in ("grad_keys", "grad_query")}
@@ -163,6 +164,10 @@ CASES = dict([
     ("attention group", (EXAMPLES / "attention.py", 3,
                          "HEAD_DIM=32 BLOCK_M=64 BLOCK_N=32 CAUSAL=True".split(),
                          attention("bf16", 184, 32))),
+    # Values are turned beside the product before.
+    ("attention bytes", (EXAMPLES / "attention.py", 1,
+                         "HEAD_DIM=64 BLOCK_M=64 BLOCK_N=64 CAUSAL=False".split(),
+                         {**attention("f8e4nv", 832, 64), "out_ptr": "empty:f32[1,832,64]"})),
     ("grad_keys", (EXAMPLES / "attention_backward.py", 2,
                    "HEAD_DIM=32 BLOCK_M=64 BLOCK_N=32 CAUSAL=True".split(),
                    gradients("bf16", 120, 32, "dk", "dv"))),
