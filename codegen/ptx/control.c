@@ -28,18 +28,6 @@ static void leave_region(Ptx *p, size_t bases) {
 
 /* ---- branches ---- */
 
-static void jump_if(Ptx *p, const Operand *condition, bool when, int32_t label) {
-  ptx_begin(p);
-  if (condition) {
-    ptx_puts(p, when ? "@" : "@!");
-    ptx_put_operand(p, condition);
-    ptx_puts(p, " ");
-  }
-  ptx_puts(p, condition && p->threads_differ ? "bra " : "bra.uni ");
-  ptx_put_label(p, label);
-  ptx_end(p);
-}
-
 static void nounroll(Ptx *p) { ptx_puts(p, "\t.pragma \"nounroll\";\n"); }
 
 static int count_stmts(const NestBlock *b, int limit) {
@@ -112,13 +100,6 @@ typedef struct {
   int n, times;
 } Factors;
 
-/* The statement of loops that have no other; NULL: some have. */
-static const NestStmt *only_statement(const NestStmt *s) {
-  while (s && s->code == NEST_UNROLL)
-    s = s->regions[0]->first && !s->regions[0]->first->next ? s->regions[0]->first : NULL;
-  return s;
-}
-
 /* %acc[...] = mul %acc[...], %factor[...] */
 static bool is_scaling(const NestStmt *s) {
   if (!s || s->code != NEST_OP || s->op != TILE_MUL || s->type != DT_F32 || s->guard.kind)
@@ -158,7 +139,7 @@ static bool is_in_loop(const NestStmt *s) {
  * all of whose factors are one goes on to the label.  -1: it is something else. */
 static int32_t skip_if_ones(Ptx *p, const NestStmt *s) {
   enum { MANY = 32 };
-  const NestStmt *leaf = only_statement(s);
+  const NestStmt *leaf = ptx_only_statement(s);
   Factors f = {.n = 0};
   if (p->depth || !p->multiplies || !is_scaling(leaf) || !is_in_loop(s)) return -1;
   if (!find_factors(p, s, &f) || f.times < MANY) return -1;
@@ -170,23 +151,38 @@ static int32_t skip_if_ones(Ptx *p, const NestStmt *s) {
   }
   ptx_emit2(p, "vote.sync.any.pred $d, $a, 0xffffffff", differ, differ);
   int32_t label = ptx_label(p);
-  jump_if(p, &differ, false, label);
+  ptx_jump_if(p, &differ, false, label);
   return label;
 }
 
-static void unroll(Ptx *p, const NestStmt *s) {
-  int before = p->instructions, per = copied_words(p, s);
-  if (per) {
-    copy_words(p, s, per);
-    return;
-  }
-  int32_t ones = skip_if_ones(p, s);
+static void expand(Ptx *p, const NestStmt *s) {
   p->depth++;
   for (int64_t i = 0; i < s->index->extent; i++) {
     p->index[s->index->id] = i;
     ptx_block(p, s->regions[0]);
   }
   p->depth--;
+}
+
+static void unroll(Ptx *p, const NestStmt *s) {
+  int before = p->instructions, per = copied_words(p, s);
+  PtxVote vote;
+  if (s == p->printed) return;
+  if (per) {
+    copy_words(p, s, per);
+    return;
+  }
+  if (ptx_vote_on_tangents(p, s, &vote)) {
+    expand(p, vote.before);
+    expand(p, s);
+    if (vote.after) expand(p, vote.after);
+    p->printed = vote.after;
+    ptx_place_label(p, vote.end);
+    note_size(p, s, before);
+    return;
+  }
+  int32_t ones = skip_if_ones(p, s);
+  expand(p, s);
   if (ones >= 0) ptx_place_label(p, ones);
   note_size(p, s, before);
 }
@@ -213,7 +209,7 @@ static void serial(Ptx *p, const NestStmt *s) {
   Operand more = ptx_temp(p, RC_PRED);
   ptx_emit2(p, "add.s32 $d, $a, 1", i, i);
   ptx_emit(p, "setp.lt.s32 $d, $a, $b", more, i, ptx_int(s->index->extent), i);
-  jump_if(p, &more, true, top);
+  ptx_jump_if(p, &more, true, top);
   leave_region(p, bases);
   p->index_reg[s->index->id] = 0;
 }
@@ -263,7 +259,7 @@ static void test_index(Ptx *p, const NestStmt *s, Operand i, bool when, int32_t 
   DType t = s->dsts[0].var->dtype;
   Operand more = ptx_temp(p, RC_PRED);
   test_loop_end(p, t, more, i, ptx_source(p, &s->srcs[1], t), ptx_source(p, &s->srcs[2], t));
-  jump_if(p, &more, when, label);
+  ptx_jump_if(p, &more, when, label);
 }
 
 static void ptx_for(Ptx *p, const NestStmt *s) {
@@ -300,10 +296,10 @@ static void ptx_while(Ptx *p, const NestStmt *s) {
   after_body(p, s);
   Operand go = ptx_source(p, &s->srcs[0], DT_I1);
   ptx_flush_words(p);
-  jump_if(p, &go, false, end);
+  ptx_jump_if(p, &go, false, end);
   ptx_block(p, s->regions[1]);
   ptx_flush_words(p);
-  jump_if(p, NULL, true, top);
+  ptx_jump_if(p, NULL, true, top);
   leave_region(p, bases);
   ptx_place_label(p, end);
 }
@@ -313,11 +309,11 @@ static void ptx_if(Ptx *p, const NestStmt *s) {
   int32_t other = ptx_label(p), end = has_else ? ptx_label(p) : other;
   Operand condition = ptx_source(p, &s->srcs[0], DT_I1);
   size_t bases = enter_region(p);
-  jump_if(p, &condition, false, other);
+  ptx_jump_if(p, &condition, false, other);
   ptx_block(p, s->regions[0]);
   leave_region(p, bases);
   if (has_else) {
-    jump_if(p, NULL, true, end);
+    ptx_jump_if(p, NULL, true, end);
     ptx_place_label(p, other);
     ptx_block(p, s->regions[1]);
     leave_region(p, bases);
@@ -352,7 +348,7 @@ static void ptx_role(Ptx *p, const NestStmt *s) {
   size_t bases = enter_region(p);
   ptx_emit(p, "mov.u32 $0r, %tid.x; sub.u32 $0r, $0r, $a; setp.ge.u32 $d, $0r, $b", other,
            ptx_int((int64_t)p->first_warp * lanes), ptx_int((int64_t)warps * lanes), other);
-  jump_if(p, &other, true, end);
+  ptx_jump_if(p, &other, true, end);
   p->role++;
   p->role_warps = warps;
   p->in_role = true;
@@ -451,7 +447,7 @@ static void bulk_run(Ptx *p, const NestStmt *first, const NestStmt *last) {
   size_t bases = enter_region(p);
   bool differ = p->threads_differ;
   p->threads_differ = true;
-  jump_if(p, &here, false, end);
+  ptx_jump_if(p, &here, false, end);
   p->threads_differ = differ;
   put_run(p, first, last, true);
   leave_region(p, bases);

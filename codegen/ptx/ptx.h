@@ -140,6 +140,7 @@ typedef struct {
   uint32_t loc_file, loc_line; /* printed last */
   bool in_role;
   int role, first_warp, role_warps; /* of the role at hand; role counts from 1 */
+  const NestStmt *printed; /* an unrolled loop that is there already */
   /* the outermost unrolled loop of most instructions, for the warning */
   int depth, most;
   Span most_span;
@@ -159,6 +160,8 @@ int32_t ptx_label(Ptx *p);
 void ptx_put_label(Ptx *p, int32_t label);
 /* "$L3:" */
 void ptx_place_label(Ptx *p, int32_t label);
+/* A branch of all lanes; `condition` NULL: always. */
+void ptx_jump_if(Ptx *p, const Operand *condition, bool when, int32_t label);
 /* A register for this statement alone. */
 Operand ptx_temp(Ptx *p, RegClass cls);
 const char *ptx_temp_name(RegClass cls);
@@ -236,6 +239,18 @@ const char *ptx_extend(DType t);
 
 /* ---- control.c ---- */
 void ptx_block(Ptx *p, const NestBlock *b);
+
+/* ---- votes.c ---- */
+/* A group of statements, and those after it, in a form for all numbers, which comes after label
+ * `others` and ends at label `end`. */
+typedef struct {
+  const NestStmt *before, *group, *after; /* after may be NULL */
+  int32_t others, end;
+} PtxVote;
+/* Is the group one of tangents that has a form for small numbers?  Then that is there, and label
+ * `others` is placed. */
+bool ptx_vote_on_tangents(Ptx *p, const NestStmt *group, PtxVote *vote);
+const NestStmt *ptx_only_statement(const NestStmt *s);
 
 /* ---- ops.c, cast.c ---- */
 /* A row of the table of elementwise ops: templates (ptx_emit).  Float types without one are widened

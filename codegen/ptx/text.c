@@ -225,3 +225,15 @@ void ptx_fail(Ptx *p, const char *fmt, ...) {
   va_end(ap);
   p->failed = true;
 }
+
+void ptx_jump_if(Ptx *p, const Operand *condition, bool when, int32_t label) {
+  ptx_begin(p);
+  if (condition) {
+    ptx_puts(p, when ? "@" : "@!");
+    ptx_put_operand(p, condition);
+    ptx_puts(p, " ");
+  }
+  ptx_puts(p, condition && p->threads_differ ? "bra " : "bra.uni ");
+  ptx_put_label(p, label);
+  ptx_end(p);
+}

@@ -151,6 +151,9 @@ const char *attention_mask_text(AttentionWriter *w) {
   begin_scores(w);
   if (w->raw) kernel_line(k, "raw = scores");
   if (w->x.scores) kernel_line(k, "scores = %s", attention_text_of_scores(w, w->x.scores));
+  if (w->bounded && w->below > 0)
+    kernel_line(k, "scores = scores * %.17g - %.17g", w->later, w->below);
+  else if (w->bounded) kernel_line(k, "scores = scores * %.17g", w->later);
   size_t known = k->memo.len;
   if (cut && w->shape->one_loop) kernel_line(k, "if start + BN > %s:", w->walked);
   if (cut)
@@ -671,6 +674,7 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   if (shape->turns > 1) w.results = kernel_operand(k, w.x.batches);
   w.raw = w.x.chain || attention_part(k, OP_nereid_attention_grad_read_default);
   attention_fold_factors(&w);
+  attention_bound_scores(&w, attention_part(k, OP_nereid_attention_most_default) != NULL);
   bool scores = w.x.scores && !w.later;
   w.added = scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
   w.ragged = attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL ||
@@ -718,6 +722,23 @@ static const char *higher_text(const AttentionWriter *w) {
   if (exact) return "tl.maximum(most, highest)";
   return arena_printf(w->k->arena, "tl.where(highest - most > %s, highest, most)",
                       w->added ? "5.545" : "8.0");
+}
+
+/* The statements that find what shares are relative to. */
+static const char *find_highest(const AttentionWriter *w, const char *scale_later) {
+  if (w->bounded) return "";
+  return arena_printf(w->k->arena,
+                      "        highest = tl.max(scores, 1)%s\n"
+                      "        higher = %s\n"
+                      "        shift = %s\n",
+                      scale_later, higher_text(w), attention_shift(w));
+}
+
+static const char *shrunk_text(const AttentionWriter *w) {
+  if (!w->shrunk) return "";
+  return arena_printf(w->k->arena,
+                      "    query = (query.to(tl.float32) * %.17g).to(query.dtype)\n",
+                      ldexp(1, -w->shrunk));
 }
 
 /* A positive scale keeps the order of scores: it goes into the exponential's argument. */
@@ -842,8 +863,12 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"loop", attention_loop(&w)},
       {"table", x->block_rows ? "table, " : ""},
       {"scaled", scale_factor(&w, false)},
-      {"scale_later", scale_factor(&w, true)},
-      {"higher", higher_text(&w)},
+      {"highest", find_highest(&w, scale_factor(&w, true))},
+      {"least", w.bounded ? attention_float(k, w.below) : "float(\"-inf\")"},
+      {"shrunk", shrunk_text(&w)},
+      {"older", w.bounded ? "" : " * older"},
+      {"older_sums", w.bounded ? "" : " * older[:, None]"},
+      {"higher", w.bounded ? "" : "        most = higher\n"},
       {"shares", attention_shares(&w, scale_factor(&w, true), attention_exp(&w))},
       {"mask", mask},
       {"seed", seed},
@@ -851,7 +876,6 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
       {"hide", attention_hide(&w)},
       {"bounds", attention_bounds(&w)},
-      {"shift", attention_shift(&w)},
       {"wide", dtype_lang_name(x->wide)},
       {"precision", product_precision(k->graph, x->query->type.dtype, ROUNDS_AS_PRODUCT)}};
   kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);

@@ -22,6 +22,9 @@ typedef struct {
   const char *whole, *edge; /* expressions, of one loop: blocks between them are seen whole */
   const char *seen;         /* statements that find the keys that rows see; NULL: none do */
   double later;             /* the factor of scores in units of log 2, of a cap; 0: there is none */
+  bool bounded;             /* a cap's scores: shares are relative to 2^below, not to a maximum */
+  double below;
+  int shrunk;               /* the query is multiplied by 2^-shrunk */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 
@@ -57,6 +60,8 @@ const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, D
 /* Takes factors out of the function of scores (kernel_scores.c). */
 void attention_fold_factors(AttentionWriter *w);
 /* The statements that make shares, and the factor of older ones, of scores by `factor` ("": 1). */
+/* Finds whether a cap bounds the scores, and the query's factor; not if maxima are a result. */
+void attention_bound_scores(AttentionWriter *w, bool needs_most);
 const char *attention_shares(const AttentionWriter *w, const char *factor, const char *exp);
 /* The tile of a mask, or of a function of scores, which may have one row or key where all are
  * alike; and a function of scores as a whole tile in the dtype of scores. */

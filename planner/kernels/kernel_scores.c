@@ -2,6 +2,7 @@
  * take fewer instructions than their nodes. */
 #include <math.h>
 
+#include "lang/tile/small_tanh.h"
 #include "planner/kernels/kernel_attention.h"
 
 typedef struct {
@@ -102,6 +103,34 @@ void attention_fold_factors(AttentionWriter *w) {
   w->later = cap * M_LOG2E;
 }
 
+/* Scores of a cap lie within it, and exponents of bf16 are those of f32: sums of shares that are
+ * relative to a number overflow no earlier than those relative to a maximum where the cap is below
+ * 38, and with values of 2^67 at 50.  The smallest row keeps shares of 2^-22 of its largest. */
+static bool find_exponents(AttentionWriter *w) {
+  enum { LEAST = -104, USUAL = 8, MOST = 41 };
+  double highest = 2 * w->later + LEAST;
+  if (highest < USUAL) highest = USUAL;
+  w->below = w->later > highest ? w->later - highest : 0;
+  return highest <= MOST;
+}
+
+/* A power of two makes the scores' factor one below which tangents are small for all numbers below
+ * SMALL_TANH_BELOW: the compiler computes these by a polynomial. */
+static void shrink_query(AttentionWriter *w) {
+  enum { MOST = 30 };
+  int by = (int)floor(log2(SMALL_TANH / (SMALL_TANH_BELOW * w->x.scale)));
+  if (by < 1 || by > MOST) return;
+  w->shrunk = by;
+  w->x.scale = ldexp(w->x.scale, by);
+}
+
+void attention_bound_scores(AttentionWriter *w, bool needs_most) {
+  bool fits = w->later > 0 && w->x.scale > 0 && w->x.query->type.dtype == DT_BF16;
+  if (!fits || needs_most) return;
+  w->bounded = find_exponents(w);
+  if (w->bounded) shrink_query(w);
+}
+
 typedef struct {
   const Kernel *k;
   bool found;
@@ -129,6 +158,7 @@ static void find_key_reads(Node **node, void *ctx) {
 const char *attention_shares(const AttentionWriter *w, const char *factor, const char *exp) {
   enum { NARROW = 64 };
   KeyReads reads = {.k = w->k, .found = w->x.mask && w->x.mask->type.dtype != DT_I1};
+  if (w->bounded) return "        p = tl.exp2(scores)\n";
   Node *scores = w->x.scores;
   bool narrow = w->shape->bd <= NARROW && w->shape->be <= NARROW;
   if (w->added && scores) find_key_reads(&scores, &reads);

@@ -13,15 +13,13 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, {{bound
         scores = tl.dot(query, key{{precision}}){{scaled}}
 {{mask}}
 {{hide}}
-        highest = tl.max(scores, 1){{scale_later}}
-        higher = {{higher}}
-        shift = {{shift}}
+{{highest}}
 {{shares}}
-        total = total * older + tl.sum(p, 1)
+        total = total{{older}} + tl.sum(p, 1)
 {{keep}}
 {{kept}}
-        acc = tl.dot(p.to(value.dtype), value, acc * older[:, None]{{precision}})
-        most = higher
+        acc = tl.dot(p.to(value.dtype), value, acc{{older_sums}}{{precision}})
+{{higher}}
     return most, total, acc
 
 
@@ -38,7 +36,8 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
     e = tl.arange(0, BE)[None, :]
     emask = e < {{columns}}
     query = tl.load({{query}}, mask=mmask{{query_mask}}, other=0.0)
-    most = tl.full([BM], float("-inf"), tl.{{wide}})
+{{shrunk}}
+    most = tl.full([BM], {{least}}, tl.{{wide}})
     total = tl.zeros([BM], tl.{{wide}})
     acc = tl.zeros([BM, BE], tl.{{wide}})
 {{body}}

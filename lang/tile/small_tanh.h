@@ -1,0 +1,14 @@
+/* Hyperbolic tangents of small numbers: x * (c1 + c3 x^2 + c5 x^4) has an error of 2^-12.2 of the
+ * result where |x| <= SMALL_TANH, half of what a GPU's instruction has. */
+#ifndef NEREID_LANG_TILE_SMALL_TANH_H
+#define NEREID_LANG_TILE_SMALL_TANH_H
+
+#define SMALL_TANH 0.75
+#define SMALL_TANH_C1 0.99978515
+#define SMALL_TANH_C3 (-0.32629603)
+#define SMALL_TANH_C5 0.097354
+/* The numbers that a GPU's kernel takes for small are those below it, the factor of the tangent's
+ * operand included: the exponent's highest bit tells. */
+#define SMALL_TANH_BELOW 2.0
+
+#endif
