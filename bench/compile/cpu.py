@@ -31,7 +31,9 @@ import time
 from cpu_models import MODELS
 
 SIDES = ("eager", "inductor", "nereid")
-TOLERANCE = 1e-3  # of the norm
+# Of the norm.  In gradients an element whose ReLU is 0 in one side alone, as rounding has it, is a
+# share of a channel's sum: eager's own are up to 2e-3 from those in f64, Nereid's 1e-2 (U-Net).
+TOLERANCE = {"inference": 1e-3, "training": 3e-2}
 CASES = [f"{name} {kind}" for name in MODELS for kind in ("inference", "training")]
 
 
@@ -77,9 +79,9 @@ class Side:
         return [p.grad for p in self.model.parameters()]
 
 
-def differs(result, right):
-    least = TOLERANCE * max(y.norm() for y in right)  # gradients that are noise are this small
-    return any((x - y).norm() > TOLERANCE * (y.norm() + least) for x, y in zip(result, right))
+def differs(result, right, tolerance):
+    least = tolerance * max(y.norm() for y in right)  # gradients that are noise are this small
+    return any((x - y).norm() > tolerance * (y.norm() + least) for x, y in zip(result, right))
 
 
 def measure(case, args):
@@ -96,7 +98,8 @@ def measure(case, args):
         torch._dynamo.reset()
         sides[side] = Side(side, model, inputs, train)
         if side != "eager" and "eager" in sides and differs(sides[side].result,
-                                                            sides["eager"].result):
+                                                            sides["eager"].result,
+                                                            TOLERANCE[kind]):
             sys.exit(f"{case}: {side} differs from eager")
     clock = time.process_time if args.processor_time else time.perf_counter
     times = {side: [] for side in sides}

@@ -121,6 +121,29 @@ def normed(inside, outside, size, stride=1, groups=1, act=None):
     return nn.Sequential(*layers, *([act()] if act else []))
 
 
+def pooled(layers, *head):
+    """A classifier after the last convolution."""
+    from torch import nn
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), *head)
+
+
+def resnet18():
+    from torch import nn, randn
+
+    def block(inside, outside, stride):
+        main = nn.Sequential(normed(inside, outside, 3, stride, act=nn.ReLU),
+                             normed(outside, outside, 3))
+        short = nn.Identity() if stride == 1 else normed(inside, outside, 1, stride)
+        return nn.Sequential(Residual.of(main, short), nn.ReLU())
+
+    layers, inside = [normed(3, 64, 7, 2, act=nn.ReLU), nn.MaxPool2d(3, 2, 1)], 64
+    for stage in range(4):
+        for i in range(2):
+            layers += [block(inside, 64 << stage, 2 if stage and not i else 1)]
+            inside = 64 << stage
+    return pooled(layers, nn.Linear(512, 1000)), (randn(8, 3, 64, 64),)
+
+
 def resnet50():
     from torch import nn, randn
 
@@ -138,19 +161,13 @@ def resnet50():
         for i in range(count):
             layers += [block(inside, 64 << stage, 2 if stage and not i else 1)]
             inside = 256 << stage
-    layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000)]
-    return nn.Sequential(*layers), (randn(4, 3, 224, 224),)
+    return pooled(layers, nn.Linear(2048, 1000)), (randn(4, 3, 224, 224),)
 
 
-def mobilenet():
-    """MobileNetV3-L: inverted residuals with squeeze and excite."""
-    from torch import nn, randn
-    relu, swish = nn.ReLU, nn.Hardswish
-    rows = [(3, 16, 16, 0, relu, 1), (3, 64, 24, 0, relu, 2), (3, 72, 24, 0, relu, 1),
-            (5, 72, 40, 1, relu, 2), (5, 120, 40, 1, relu, 1), (5, 120, 40, 1, relu, 1),
-            (3, 240, 80, 0, swish, 2), (3, 200, 80, 0, swish, 1), (3, 184, 80, 0, swish, 1),
-            (3, 184, 80, 0, swish, 1), (3, 480, 112, 1, swish, 1), (3, 672, 112, 1, swish, 1),
-            (5, 672, 160, 1, swish, 2), (5, 960, 160, 1, swish, 1), (5, 960, 160, 1, swish, 1)]
+def inverted_residuals(rows, hidden):
+    """MobileNetV3: inverted residuals with squeeze and excite.  A row is the size of the window,
+    channels inside and outside, excitation, activation and stride."""
+    from torch import nn
 
     class Excite(nn.Module):
         def __init__(self, width):
@@ -162,7 +179,7 @@ def mobilenet():
         def forward(self, x):
             return x * self.gate(x)
 
-    layers, inside = [normed(3, 16, 3, 2, act=swish)], 16
+    layers, inside = [normed(3, 16, 3, 2, act=nn.Hardswish)], 16
     for size, width, outside, excited, act, stride in rows:
         main = [normed(inside, width, 1, act=act)] if width != inside else []
         main += [normed(width, width, size, stride, width, act)]
@@ -171,9 +188,55 @@ def mobilenet():
         straight = stride == 1 and inside == outside
         layers += [Residual.of(main, nn.Identity()) if straight else main]
         inside = outside
-    layers += [normed(inside, 960, 1, act=swish), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-               nn.Linear(960, 1280), swish(), nn.Linear(1280, 1000)]
-    return nn.Sequential(*layers), (randn(4, 3, 224, 224),)
+    last = 6 * inside
+    return pooled([*layers, normed(inside, last, 1, act=nn.Hardswish)], nn.Linear(last, hidden),
+                  nn.Hardswish(), nn.Linear(hidden, 1000))
+
+
+def mobilenet():
+    from torch import nn, randn
+    relu, swish = nn.ReLU, nn.Hardswish
+    rows = [(3, 16, 16, 0, relu, 1), (3, 64, 24, 0, relu, 2), (3, 72, 24, 0, relu, 1),
+            (5, 72, 40, 1, relu, 2), (5, 120, 40, 1, relu, 1), (5, 120, 40, 1, relu, 1),
+            (3, 240, 80, 0, swish, 2), (3, 200, 80, 0, swish, 1), (3, 184, 80, 0, swish, 1),
+            (3, 184, 80, 0, swish, 1), (3, 480, 112, 1, swish, 1), (3, 672, 112, 1, swish, 1),
+            (5, 672, 160, 1, swish, 2), (5, 960, 160, 1, swish, 1), (5, 960, 160, 1, swish, 1)]
+    return inverted_residuals(rows, 1280), (randn(4, 3, 224, 224),)
+
+
+def mobilenet_small():
+    from torch import nn, randn
+    relu, swish = nn.ReLU, nn.Hardswish
+    rows = [(3, 16, 16, 1, relu, 2), (3, 72, 24, 0, relu, 2), (3, 88, 24, 0, relu, 1),
+            (5, 96, 40, 1, swish, 2), (5, 240, 40, 1, swish, 1), (5, 240, 40, 1, swish, 1),
+            (5, 120, 48, 1, swish, 1), (5, 144, 48, 1, swish, 1), (5, 288, 96, 1, swish, 2),
+            (5, 576, 96, 1, swish, 1), (5, 576, 96, 1, swish, 1)]
+    return inverted_residuals(rows, 1024), (randn(8, 3, 128, 128),)
+
+
+def convnext():
+    """ConvNeXt with two blocks a stage: depthwise windows of 7x7, and norms of channels."""
+    import torch
+    from torch import nn
+
+    class Norm(nn.LayerNorm):
+        def forward(self, x):
+            return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+    def block(width):
+        main = nn.Sequential(nn.Conv2d(width, width, 7, padding=3, groups=width), Norm(width),
+                             nn.Conv2d(width, 4 * width, 1), nn.GELU(),
+                             nn.Conv2d(4 * width, width, 1))
+        return Residual.of(main, nn.Identity())
+
+    layers, inside = [nn.Conv2d(3, 48, 4, 4), Norm(48)], 48
+    for stage in range(4):
+        width = 48 << stage
+        if stage:
+            layers += [Norm(inside), nn.Conv2d(inside, width, 2, 2)]
+        layers += [block(width), block(width)]
+        inside = width
+    return pooled(layers, nn.Linear(inside, 1000)), (torch.randn(4, 3, 128, 128),)
 
 
 def unet():
@@ -215,5 +278,6 @@ def lstm():
     return Last(), (torch.randn(8, 64, 256),)
 
 
-MODELS = {f.__name__: f for f in (convolutions, mlp, bert, gpt2, vit, resnet50, mobilenet, unet,
-                                  small, lstm)}
+MODELS = {f.__name__: f
+          for f in (convolutions, mlp, bert, gpt2, vit, resnet18, resnet50, mobilenet,
+                    mobilenet_small, convnext, unet, small, lstm)}
