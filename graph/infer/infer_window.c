@@ -1,5 +1,5 @@
 /* The primitives of windows that slide over some axes (graph/ops/window.h): nereid.conv,
- * nereid.conv_depthwise, nereid.pool_max and nereid.pool_sum. */
+ * nereid.conv_depthwise, their weights' gradients, nereid.pool_max and nereid.pool_sum. */
 #include <string.h>
 
 #include "graph/messages.h"
@@ -84,26 +84,44 @@ void infer_window_conv(Infer *in) {
   infer_set(in, s.x->dtype, s.x->rank, shape);
 }
 
-/* Axes of images are [N, windows, O] and [N, sizes, C]. */
-void infer_window_weight(Infer *in) {
+/* Axes of images are [N, windows, O] and [N, sizes, C], of `most` sizes at most.  It sets the
+ * parts, and the window of as many sizes as the result. */
+static uint32_t gradient_of_weight(Infer *in, uint32_t most, Dim *parts, Dim *window) {
   const ValueType *y = infer_tensor(in, "grad"), *x = infer_tensor(in, "input");
-  Dim shape[GRAPH_RANK_MAX], list[GRAPH_RANK_MAX];
-  infer_rank(in, x, 3, WINDOW_AXES + 2);
+  Dim list[GRAPH_RANK_MAX];
+  infer_rank(in, x, 3, most + 2);
   infer_rank(in, y, x->rank, x->rank);
   infer_same_dtype(in, x, y);
   infer_same_size(in, y->shape[0], x->shape[0], "the images of gradient and input");
   uint32_t n = x->rank - 2;
-  window_per_axis(in, "window", n, shape + 2);
+  window_per_axis(in, "window", n, window);
   window_per_axis(in, "stride", n, list);
   window_per_axis(in, "dilation", n, list);
   uint32_t given = infer_sizes(in, "padding", list);
   if (given != n) infer_fail(in, E_GRAPH_PER_AXIS, "padding", given, n);
-  int64_t parts = infer_int(in, "parts");
-  if (parts <= 0) infer_fail(in, E_GRAPH_STEP, (long long)parts);
-  shape[0] = infer_const(in, parts);
-  shape[1] = y->shape[n + 1];
-  shape[n + 2] = x->shape[n + 1];
+  int64_t count = infer_int(in, "parts");
+  if (count <= 0) infer_fail(in, E_GRAPH_STEP, (long long)count);
+  *parts = infer_const(in, count);
+  return n;
+}
+
+void infer_window_weight(Infer *in) {
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t n = gradient_of_weight(in, WINDOW_AXES, shape, shape + 2);
+  shape[1] = infer_tensor(in, "grad")->shape[n + 1];
+  shape[n + 2] = infer_tensor(in, "input")->shape[n + 1];
   infer_set(in, DT_F32, n + 3, shape);
+}
+
+/* Images are an axis of the window. */
+void infer_window_depthwise_weight(Infer *in) {
+  Dim shape[GRAPH_RANK_MAX];
+  const ValueType *y = infer_tensor(in, "grad"), *x = infer_tensor(in, "input");
+  uint32_t n = gradient_of_weight(in, WINDOW_AXES - 1, shape, shape + 1);
+  infer_same_size(in, y->shape[n + 1], x->shape[n + 1], "the channels of gradient and input");
+  infer_exact_div(in, x->shape[0], shape[0]->value);
+  shape[n + 1] = x->shape[n + 1];
+  infer_set(in, DT_F32, n + 2, shape);
 }
 
 /* The weight is [window, channels]. */

@@ -19,7 +19,26 @@ static uint32_t first_window_axis(Graph *g, const Node *n) {
   return (uint32_t)(axis < 0 ? axis + n->type.rank : axis);
 }
 
+/* The window of a gradient of a depthwise convolution's weight: of images, and of the gradient. */
+static Window window_of_images(Graph *g, const Node *n) {
+  Dim zero = dim_int(g->dims, 0), one = dim_int(g->dims, 1);
+  Window w = {.input = graph_arg(g, n, "input").node, .of_images = true};
+  w.weight = graph_arg(g, n, "grad").node;
+  w.n = graph_arg(g, n, "stride").n + 1;
+  memcpy(w.size, w.weight->type.shape, w.n * sizeof *w.size);
+  w.size[0] = dim_quotient(g->dims, w.size[0], graph_arg(g, n, "parts").dim);
+  w.stride[0] = w.size[0];
+  w.before[0] = zero;
+  w.dilation[0] = one;
+  for (uint32_t i = 0; i < w.n; i++) w.spread[i] = one;
+  read_param_list(g, n, "stride", 1, w.dilation + 1);
+  read_param_list(g, n, "dilation", 1, w.stride + 1);
+  read_param_list(g, n, "padding", 1, w.before + 1);
+  return w;
+}
+
 Window window_of(Graph *g, const Node *n) {
+  if (graph_is(n, OP_nereid_conv_depthwise_weight_default)) return window_of_images(g, n);
   Window w = {.input = graph_arg(g, n, "input").node, .first = 1};
   bool pool = has_param(g, n, "kernel"), of_weight = has_param(g, n, "window");
   w.n = graph_arg(g, n, "stride").n;
@@ -93,4 +112,11 @@ void window_piece(Graph *g, const Window *w, const Dim *index, const Dim *at, Co
     x = dim_sub(d, dim_add(d, x, dim_mul(d, at[i], w->dilation[i])), w->before[i]);
     p->index[axis] = spread_index(g, p, x, w->input->type.shape[axis], w->spread[i]);
   }
+}
+
+void window_weight_index(const Window *w, const ConcatSource *p, const Dim *at, Dim channel,
+                         Dim *index) {
+  memcpy(index, at, w->n * sizeof *index);
+  if (w->of_images) index[0] = p->index[0];
+  index[w->n] = channel;
 }

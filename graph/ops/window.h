@@ -9,6 +9,11 @@
  *                          convolution of one group, of that of its result [N, windows, O] and the
  *                          input: each part is the sum over some of the windows of all images
  *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself
+ *   nereid.conv_depthwise_weight
+ *                          the gradient [parts, window, C] in f32 of the weight of such a one: each
+ *                          part is the sum over the windows of as many images.  Its window goes
+ *                          over images and the gradient, which is its weight, and its strides are
+ *                          the convolution's dilations, its dilations the strides
  *   nereid.pool_max, _sum  over the axes from `first` on, of any tensor
  *
  * Position t of the window of output o is element o * stride + t * dilation - padding.  Padding is
@@ -28,6 +33,7 @@ typedef struct {
   uint32_t n, first; /* it slides over the axes first .. first + n */
   Dim size[WINDOW_AXES], stride[WINDOW_AXES], before[WINDOW_AXES], dilation[WINDOW_AXES];
   Dim spread[WINDOW_AXES];
+  bool of_images; /* conv_depthwise_weight: the weight's image is that of the input's element */
 } Window;
 
 /* The window of a PRIM_WINDOW, PRIM_CONVOLUTION or PRIM_CONVOLUTION_WEIGHT. */
@@ -47,5 +53,8 @@ int64_t window_block(const Node *n);
 /* The element of the input that the one at `index` (of the input's rank) reads at position `at` of
  * its window, with the limits of the input. */
 void window_piece(Graph *g, const Window *w, const Dim *index, const Dim *at, ConcatSource *p);
+/* The element of the weight that it meets there, of a channel of the result. */
+void window_weight_index(const Window *w, const ConcatSource *p, const Dim *at, Dim channel,
+                         Dim *index);
 
 #endif

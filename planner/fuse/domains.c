@@ -104,6 +104,14 @@ Group *group_part(const Fusion *f, const Group *g, uint32_t part) {
   return out;
 }
 
+Group *group_at_column(const Fusion *f, const Group *g, Dim column) {
+  Group *out = ARENA_NEW(f->arena, Group);
+  *out = *g;
+  out->index[1] = column;
+  out->element = domain_element(f, out, out->columns, out->index);
+  return out;
+}
+
 Group *group_plane(const Fusion *f, const Group *g, Dim columns) {
   Dims *d = f->graph->dims;
   Group *out = ARENA_NEW(f->arena, Group);

@@ -129,6 +129,8 @@ void fuse_order_groups(Fusion *f);
 bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
 /* The group as it is for one part of each of its strips: x and r are those of strips. */
 Group *group_part(const Fusion *f, const Group *group, uint32_t part);
+/* The group as it is at one column. */
+Group *group_at_column(const Fusion *f, const Group *group, Dim column);
 /* The elements of x that follow each other in memory, if the group sums up columns on a CPU, or has
  * windows along an axis before them: vectors then take neighbours.  NULL: it does anything else, or
  * they are few. */

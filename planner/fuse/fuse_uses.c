@@ -48,8 +48,9 @@ static void window_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, 
   window_piece(f->graph, &w, index, at, &p);
   follow_use(f, p.operand, p.index, use, ctx);
   if (!w.weight) return;
-  at[w.n] = index[n->type.rank - 1];
-  follow_use(f, w.weight, at, use, ctx);
+  Dim of[GRAPH_RANK_MAX];
+  window_weight_index(&w, &p, at, index[n->type.rank - 1], of);
+  follow_use(f, w.weight, of, use, ctx);
 }
 
 /* A searched or scattered tensor is used as a whole, in memory, at no one index. */

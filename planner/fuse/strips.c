@@ -3,6 +3,8 @@
 /* How many threads, of 16 bytes each, are enough: fewer gain less by loads in common than they lose
  * by waiting for them. */
 enum { THREADS_MIN = 1 << 13, THREAD_BYTES = 16 };
+/* The parts of a thread's strip at most. */
+enum { THREAD_STRIP_MAX = 7 };
 
 static bool is_simple(const Node *n) {
   PrimKind k = prim_kind(n->op);
@@ -24,6 +26,12 @@ static const Node *strip_window(const Group *g) {
   return window;
 }
 
+static bool reduces(const Group *g) {
+  bool any = false;
+  for (size_t i = 0; i < g->nodes.len; i++) any |= prim_kind(g->nodes.data[i]->op) == PRIM_REDUCE;
+  return any;
+}
+
 /* Are the axis's elements next to each other among those that the group's x, or its r, has? */
 static bool is_innermost(const Group *g, uint32_t axis) {
   uint32_t in_r = g->columns >> axis & 1;
@@ -43,7 +51,7 @@ bool window_has_strips(const Window *w) {
 /* The most parts that fill the axis. */
 static uint32_t strip_of(const Group *g, const Node *window, uint32_t axis) {
   int64_t bytes = g->x->value * g->r->value * (int64_t)dtype_bytes(window->type.dtype);
-  for (uint32_t strip = STRIP_MAX; strip > 1; strip--)
+  for (uint32_t strip = THREAD_STRIP_MAX; strip > 1; strip--)
     if (g->shape[axis]->value % strip == 0 && bytes / THREAD_BYTES / strip >= THREADS_MIN)
       return strip;
   return 1;
@@ -62,4 +70,26 @@ static void choose_strip(Fusion *f, Group *g) {
 
 void fuse_choose_strips(Fusion *f) {
   for (size_t i = 0; i < f->groups.len; i++) choose_strip(f, f->groups.data[i]);
+}
+
+/* Has the window known sizes, and few positions along its last axis, or loops over them? */
+static bool suits_rows(const Window *w) {
+  uint32_t last = w->n - 1;
+  bool known = dim_is_int(w->size[last]) && dim_is_int(w->stride[last]) &&
+               dim_is_int(w->dilation[last]) && dim_is(w->spread[last], 1);
+  for (uint32_t i = 0; i < w->n; i++) known &= !w->of_images || dim_is_int(w->dilation[i]);
+  return known && (w->size[last]->value <= STRIP_WINDOW_MAX || w->of_images);
+}
+
+bool group_has_row_strips(const Fusion *f, const Group *g) {
+  if (!dim_is_int(g->r) || !group_vector_columns(f, g) || !strip_window(g) || reduces(g))
+    return false;
+  bool suits = true;
+  for (size_t i = 0; i < g->nodes.len && suits; i++) {
+    const Node *n = g->nodes.data[i];
+    if (prim_kind(n->op) != PRIM_WINDOW) continue;
+    Window w = window_of(f->graph, n);
+    suits = suits_rows(&w) && g->columns == 1u << (w.first + w.n - 1);
+  }
+  return suits;
 }

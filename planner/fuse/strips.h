@@ -2,19 +2,27 @@
  *
  * Positions next to each other along a window's last axis read elements in common, and the same
  * weights.  A strip loads each of them once.  Pooling has no weights, waits for memory, and gains
- * nothing. */
+ * nothing on a GPU.
+ *
+ * A CPU's program goes along a row of an image (group_plane).  Its first and its last strip have
+ * known places, so that what they read outside of the image is left out, and the strips between
+ * them are within it (planner/kernels/kernel_window.c). */
 #ifndef NEREID_PLANNER_FUSE_STRIPS_H
 #define NEREID_PLANNER_FUSE_STRIPS_H
 
 #include "graph/ops/window.h"
 #include "planner/fuse/fuse.h"
 
-/* Parts of a strip, and positions of a window's last axis, at most. */
-enum { STRIP_MAX = 7, STRIP_WINDOW_MAX = 16 };
+/* Parts of a strip, and positions of a window's last axis, at most; of a window over images
+ * (Window.of_images) so many at a time. */
+enum { STRIP_MAX = 8, STRIP_WINDOW_MAX = 16, STRIP_AT_A_TIME = 8 };
 
 /* May neighbours along the window's last axis be computed together? */
 bool window_has_strips(const Window *w);
 /* Chooses the strips of all groups.  They hold where rows fit a tile. */
 void fuse_choose_strips(Fusion *f);
+/* Do a CPU's programs of a group with vector columns (group_vector_columns) go along rows of images
+ * in strips? */
+bool group_has_row_strips(const Fusion *f, const Group *g);
 
 #endif

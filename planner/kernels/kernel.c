@@ -868,7 +868,7 @@ void kernel_store(Kernel *k, Node *n, Value v) {
   group_index(k->f, k->group, n, element);
   unsigned axes = 0, wanted = AXIS_X;
   bool columns = k->group->kind != GROUP_LOOPS || !dim_is(k->group->r, 1);
-  if (columns && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
+  if (columns && !k->row_strips && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
   bool slice = prim_kind(n->op) == PRIM_INSERT;
   Dim offset = linear_of_index(k->graph->dims, element, n->type.shape, n->type.rank);
   const char *index = slice ? slice_index(k, n, element, &axes) : kernel_index(k, offset, &axes);

@@ -675,6 +675,56 @@ static void stage_in_loop(Loops *l, uint32_t stage) {
   each_of_stage(l, stage, store_if_wanted, true, ROLE_NONE);
 }
 
+/* ---- rows of images in strips ---- */
+
+/* Columns from `first` on. */
+static void compute_strip(Loops *l, const Group *row, Dim first, int64_t parts) {
+  Kernel *k = l->k;
+  Dims *d = k->graph->dims;
+  size_t memo = k->memo.len, taken = k->taken.len;
+  k->nparts = (uint32_t)parts;
+  for (int64_t i = 0; i < parts; i++)
+    k->parts[i] = group_at_column(k->f, row, dim_add(d, first, dim_int(d, i)));
+  k->group = k->parts[0];
+  for (size_t i = 0; i < row->nodes.len; i++)
+    if (k->f->role[row->nodes.data[i]->id] == ROLE_FULL) compute_parts(k, row->nodes.data[i]);
+  forget_columns(k, memo, taken);
+  k->nparts = 1;
+  k->group = row;
+}
+
+/* The strips between the first and the last one. */
+static void compute_middle(Loops *l, const Group *row, int64_t strips, int64_t parts) {
+  Kernel *k = l->k;
+  Dims *d = k->graph->dims;
+  if (strips <= 0) return;
+  size_t taken = k->taken.len, bindings = k->bindings.len;
+  const char *name = kernel_fresh(k, "strip");
+  kernel_line(k, "for %s in range(0, %lld):", name, (long long)strips);
+  Dim strip = dim_shared_index(d, "strip", dim_int(d, strips));
+  kernel_bind(k, strip, name, 0);
+  k->indent += 4;
+  Dim first = dim_mul(d, dim_add(d, strip, dim_int(d, 1)), dim_int(d, parts));
+  compute_strip(l, row, first, parts);
+  k->indent -= 4;
+  k->bindings.len = bindings;
+  kernel_forget(k, taken);
+}
+
+/* Strips are as equal as may be. */
+static void row_in_strips(Loops *l) {
+  Kernel *k = l->k;
+  const Group *row = k->group;
+  Dims *d = k->graph->dims;
+  int64_t columns = row->r->value, strips = (columns + STRIP_MAX - 1) / STRIP_MAX;
+  int64_t parts = (columns + strips - 1) / strips, last = columns - (strips - 1) * parts;
+  k->row_strips = true;
+  each_of_stage(l, 0, compute_group_node, false, ROLE_ROW);
+  compute_strip(l, row, dim_int(d, 0), strips > 1 ? parts : last);
+  compute_middle(l, row, strips - 2, parts);
+  if (strips > 1) compute_strip(l, row, dim_int(d, columns - last), last);
+}
+
 /* ---- kernels ---- */
 
 /* Do tiles of a written-out loop, of one row or two, divide the rows?  Loads without a predicate
@@ -742,7 +792,7 @@ bool kernel_loops_once(Kernel *k) {
 }
 
 void kernel_loops(Text *out, Kernel *k, bool looped) {
-  bool rows = !dim_is(k->group->r, 1);
+  bool rows = !dim_is(k->group->r, 1), strips = looped && group_has_row_strips(k->f, k->group);
   Dim columns = group_vector_columns(k->f, k->group);
   if (columns) k->group = group_plane(k->f, k->group, columns);
   else if (k->group->strip > 1 && !looped) kernel_begin_strips(k);
@@ -752,7 +802,8 @@ void kernel_loops(Text *out, Kernel *k, bool looped) {
   bind_indices(k);
   set_loop_masks(k, rows);
   if (rows && !looped) open_columns(k, false);
-  if (rows && looped)
+  if (strips) row_in_strips(&l);
+  else if (rows && looped)
     for (uint32_t s = 0; s <= last; s++) stage_in_loop(&l, s);
   else
     for (size_t i = 0; i < g->nodes.len; i++) compute_parts(k, g->nodes.data[i]);

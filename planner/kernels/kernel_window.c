@@ -3,7 +3,8 @@
  * axis written out.  Terms that depend on the index alone are computed once for all.
  *
  * The parts of a strip are summed up together: elements that several of them read, and weights, are
- * loaded once for each row of the window. */
+ * loaded once for each row of the window.  Strips of a row of an image (group_has_row_strips) have
+ * loops over the rows of the window that are within the image. */
 #include <string.h>
 
 #include "graph/ops/window.h"
@@ -21,6 +22,10 @@ typedef struct {
   Window w;
   DType dtype; /* in which it is summed up */
   bool max;
+  bool strip;       /* the parts' elements and weights are shared */
+  bool rows_inside; /* what is gone through along the axes before the last is within the input */
+  Dim base;         /* the first position along the last axis of those that are written out */
+  int64_t positions; /* and their number */
   const char *acc[STRIP_MAX];
 } Sliding;
 
@@ -44,11 +49,35 @@ static bool will_load(const Kernel *k, const ConcatSource *p) {
   return kernel_loads(k, n) && !dim_is(offset, 0);
 }
 
-/* The element of the input at a position of a part's window. */
+/* The limits along the axes before the window's last one hold. */
+static void drop_row_limits(const Sliding *s, ConcatSource *p) {
+  uint32_t n = 0;
+  Dim last = p->index[s->w.first + s->w.n - 1];
+  for (uint32_t i = 0; i < p->nlimits; i++)
+    if (p->limits[i].x == last) p->limits[n++] = p->limits[i];
+  p->nlimits = n;
+}
+
+/* Is a limit broken, whatever the symbols are? */
+static bool is_outside(const Kernel *k, const ConcatSource *p) {
+  Dims *d = k->graph->dims;
+  bool outside = false;
+  for (uint32_t i = 0; i < p->nlimits; i++) {
+    Dim x = p->limits[i].x, lo = p->limits[i].lo, hi = p->limits[i].hi;
+    outside |= lo && dim_at_most(d, x, dim_sub(d, lo, dim_int(d, 1)));
+    outside |= hi && dim_at_most(d, hi, x);
+  }
+  return outside;
+}
+
+/* The element of the input at a position of a part's window; NULL: in a strip of a row, no part has
+ * one there. */
 static const char *window_element(Sliding *s, uint32_t part, const Dim *at) {
   Kernel *k = s->k;
   ConcatSource p;
   window_piece(k->graph, &s->w, s->index[part], at, &p);
+  if (s->rows_inside) drop_row_limits(s, &p);
+  if (k->row_strips && s->strip && is_outside(k, &p)) return NULL;
   const char *condition = kernel_piece_condition(k, &p);
   bool zero = !s->max && condition && will_load(k, &p);
   const char *v = kernel_piece_value(k, &p, condition, s->dtype);
@@ -60,9 +89,10 @@ static const char *window_element(Sliding *s, uint32_t part, const Dim *at) {
 /* The weight at a position; NULL: there are none. */
 static const char *window_weight(Sliding *s, const Dim *at) {
   Dim of[GRAPH_RANK_MAX];
+  ConcatSource p;
   if (!s->w.weight) return NULL;
-  memcpy(of, at, s->w.n * sizeof *of);
-  of[s->w.n] = s->index[0][s->node->type.rank - 1];
+  window_piece(s->k->graph, &s->w, s->index[0], at, &p);
+  window_weight_index(&s->w, &p, at, s->index[0][s->node->type.rank - 1], of);
   return kernel_cast(s->k, kernel_value(s->k, s->w.weight, of), s->dtype);
 }
 
@@ -86,12 +116,12 @@ static void add_position(Sliding *s, const Dim *at, bool first) {
 
 /* ---- strips ---- */
 
-/* The position of the last axis at which a part reads what is `place` elements after the first that
- * the strip reads; -1: it does not. */
+/* The position of the last axis, after the first one, at which a part reads what is `place`
+ * elements after the first that the strip reads; -1: it does not. */
 static int64_t position_at(const Sliding *s, uint32_t part, int64_t place) {
   uint32_t last = s->w.n - 1;
   int64_t step = s->w.dilation[last]->value, from = place - part * s->w.stride[last]->value;
-  if (from < 0 || from % step || from / step >= s->w.size[last]->value) return -1;
+  if (from < 0 || from % step || from / step >= s->positions) return -1;
   return from / step;
 }
 
@@ -105,10 +135,10 @@ static const char *named(Kernel *k, const char *value) {
 /* Adds to all parts what they read in a row of the window, whose leading axes `at` has. */
 static void add_row(Sliding *s, Dim *at, bool first) {
   Kernel *k = s->k;
+  Dims *d = k->graph->dims;
   uint32_t last = s->w.n - 1;
-  int64_t size = s->w.size[last]->value;
   int64_t last_part = (s->parts - 1) * s->w.stride[last]->value;
-  int64_t places = last_part + (size - 1) * s->w.dilation[last]->value + 1;
+  int64_t places = last_part + (s->positions - 1) * s->w.dilation[last]->value + 1;
   size_t memo = k->memo.len;
   const char *weights[STRIP_WINDOW_MAX] = {NULL};
   bool begun[STRIP_MAX] = {false};
@@ -117,8 +147,10 @@ static void add_row(Sliding *s, Dim *at, bool first) {
     for (uint32_t part = 0; part < s->parts; part++) {
       int64_t position = position_at(s, part, place);
       if (position < 0) continue;
-      at[last] = dim_int(k->graph->dims, position);
-      if (!element) element = named(k, window_element(s, part, at));
+      at[last] = dim_add(d, s->base, dim_int(d, position));
+      if (!element) element = window_element(s, part, at);
+      if (!element) break;
+      element = named(k, element);
       if (!weights[position]) weights[position] = window_weight(s, at);
       add_window_term(s, part, element, weights[position], first && !begun[part]);
       begun[part] = true;
@@ -129,16 +161,6 @@ static void add_row(Sliding *s, Dim *at, bool first) {
 
 /* ---- written out, or in a loop ---- */
 
-static void write_out(Sliding *s, int64_t count) {
-  Dims *d = s->k->graph->dims;
-  for (int64_t i = 0; i < count; i++) {
-    Dim at[WINDOW_AXES + 1];
-    index_of_linear(d, dim_int(d, i), s->w.size, s->w.n - (s->parts > 1), at);
-    if (s->parts > 1) add_row(s, at, i == 0);
-    else add_position(s, at, i == 0);
-  }
-}
-
 /* The shape of the accumulator's tile: a row has a column only if the index depends on it. */
 static const char *tile_shape(const Sliding *s) {
   const ValueType *t = &s->node->type;
@@ -148,20 +170,32 @@ static const char *tile_shape(const Sliding *s) {
   return axes & AXIS_R ? "[XBLOCK, RBLOCK]" : "[XBLOCK, 1]";
 }
 
-/* How many positions of the last axis are written out in the loop over the others: neighbours share
- * rows of addresses and conditions, and their loads are in flight together. */
-static int64_t written_in_loop(const Sliding *s) {
-  if (s->w.n < 2) return 1;
-  Dim last = s->w.size[s->w.n - 1];
-  return dim_is_int(last) && last->value <= LAST_AXIS_MAX ? last->value : 1;
-}
-
 static void begin_accumulators(Sliding *s) {
   Kernel *k = s->k;
   const char *zero = s->max ? kernel_neutral(k, "least", s->dtype) : "0";
   for (uint32_t i = 0; i < s->parts; i++)
     kernel_line(k, "%s = tl.full(%s, %s, tl.%s)", s->acc[i], tile_shape(s), zero,
                 dtype_lang_name(s->dtype));
+}
+
+static void write_out(Sliding *s, int64_t count) {
+  Dims *d = s->k->graph->dims;
+  bool begun = s->k->row_strips && s->strip; /* a part may have no element */
+  if (begun) begin_accumulators(s);
+  for (int64_t i = 0; i < count; i++) {
+    Dim at[WINDOW_AXES + 1];
+    index_of_linear(d, dim_int(d, i), s->w.size, s->w.n - s->strip, at);
+    if (s->strip) add_row(s, at, i == 0 && !begun);
+    else add_position(s, at, i == 0);
+  }
+}
+
+/* How many positions of the last axis are written out in the loop over the others: neighbours share
+ * rows of addresses and conditions, and their loads are in flight together. */
+static int64_t written_in_loop(const Sliding *s) {
+  if (s->w.n < 2) return 1;
+  Dim last = s->w.size[s->w.n - 1];
+  return dim_is_int(last) && last->value <= LAST_AXIS_MAX ? last->value : 1;
 }
 
 /* A loop over `count` positions, or over rows of the window whose last axis has `inner` ones. */
@@ -176,8 +210,8 @@ static void write_loop(Sliding *s, Dim count, int64_t inner) {
   k->indent += 4;
   kernel_bind(k, position, name, 0);
   index_of_linear(d, position, s->w.size, s->w.n - (inner > 1), at);
-  if (s->parts > 1) add_row(s, at, false);
-  for (int64_t i = 0; i < inner && s->parts == 1; i++) {
+  if (s->strip) add_row(s, at, false);
+  for (int64_t i = 0; i < inner && !s->strip; i++) {
     if (inner > 1) at[s->w.n - 1] = dim_int(d, i);
     add_position(s, at, false);
   }
@@ -186,11 +220,100 @@ static void write_loop(Sliding *s, Dim count, int64_t inner) {
   kernel_forget(k, taken);
 }
 
+/* ---- in loops over what is within the input ---- */
+
+/* Are axes before the last one gone through in loops, whose bounds are where the input ends? */
+static bool has_rows_inside(const Sliding *s) {
+  const Window *w = &s->w;
+  bool rows = s->k->row_strips && s->strip && w->n > 1;
+  for (uint32_t i = 0; i + 1 < w->n; i++)
+    rows = rows && dim_is_int(w->dilation[i]) && dim_is(w->spread[i], 1);
+  return rows;
+}
+
+/* x / step, rounded up, if that is more than 0. */
+static const char *steps_to(Kernel *k, Dim x, int64_t step) {
+  const char *text = kernel_index(k, x, NULL);
+  if (step == 1) return text;
+  return arena_printf(k->arena, "(tl.maximum(0, %s) + %lld) // %lld", text, (long long)(step - 1),
+                      (long long)step);
+}
+
+/* A loop over the positions along axis i that are within the input; the position. */
+static Dim open_axis(Sliding *s, uint32_t i) {
+  static const char *const names[WINDOW_AXES] = {"position", "position1", "position2"};
+  Kernel *k = s->k;
+  Dims *d = k->graph->dims;
+  const Window *w = &s->w;
+  Dim zero = dim_int(d, 0), size = w->size[i], length = w->input->type.shape[w->first + i];
+  int64_t step = w->dilation[i]->value;
+  Dim first = dim_sub(d, dim_mul(d, s->index[0][w->first + i], w->stride[i]), w->before[i]);
+  Dim from = dim_sub(d, zero, first), to = dim_sub(d, length, first);
+  Dim reach = dim_mul(d, dim_sub(d, size, dim_int(d, 1)), w->dilation[i]);
+  const char *begin = "0", *end = kernel_index(k, size, NULL);
+  if (!dim_at_most(d, from, zero))
+    begin = arena_printf(k->arena, "tl.maximum(0, %s)", steps_to(k, from, step));
+  if (!dim_at_most(d, dim_add(d, reach, dim_int(d, 1)), to))
+    end = arena_printf(k->arena, "tl.minimum(%s, %s)", end, steps_to(k, to, step));
+  const char *name = kernel_fresh(k, "position");
+  kernel_line(k, "for %s in range(%s, %s):", name, begin, end);
+  Dim at = dim_shared_index(d, names[i], size);
+  k->indent += 4;
+  kernel_bind(k, at, name, 0);
+  return at;
+}
+
+/* All positions along the last axis, a few of them at a time: of the first and the last of them it
+ * is known which are within the input. */
+static void write_last_axis(Sliding *s, Dim *at) {
+  Kernel *k = s->k;
+  Dims *d = k->graph->dims;
+  int64_t all = s->positions, times = (all + STRIP_AT_A_TIME - 1) / STRIP_AT_A_TIME;
+  if (!s->w.of_images || times == 1) {
+    add_row(s, at, false);
+    return;
+  }
+  int64_t each = s->positions = (all + times - 1) / times, last = all - (times - 1) * each;
+  add_row(s, at, false);
+  const char *name = kernel_fresh(k, "position");
+  kernel_line(k, "for %s in range(0, %lld):", name, (long long)(times - 2));
+  Dim some = dim_shared_index(d, "positions", dim_int(d, times - 2));
+  k->indent += 4;
+  kernel_bind(k, some, name, 0);
+  s->base = dim_mul(d, dim_add(d, some, dim_int(d, 1)), dim_int(d, each));
+  add_row(s, at, false);
+  k->indent -= 4;
+  s->base = dim_int(d, all - last);
+  s->positions = last;
+  add_row(s, at, false);
+  s->base = dim_int(d, 0);
+  s->positions = all;
+}
+
+static void loop_inside(Sliding *s) {
+  Kernel *k = s->k;
+  int indent = k->indent;
+  size_t taken = k->taken.len, bindings = k->bindings.len;
+  Dim at[WINDOW_AXES + 1];
+  begin_accumulators(s);
+  for (uint32_t i = 0; i + 1 < s->w.n; i++) at[i] = open_axis(s, i);
+  s->rows_inside = true;
+  write_last_axis(s, at);
+  s->rows_inside = false;
+  k->indent = indent;
+  k->bindings.len = bindings;
+  kernel_forget(k, taken);
+}
+
 static void write_window(Sliding *s) {
   Kernel *k = s->k;
+  if (has_rows_inside(s)) {
+    loop_inside(s);
+    return;
+  }
   Dim count = window_count(k->graph, &s->w);
   bool known = dim_is_int(count);
-  bool strip = s->parts > 1, flat = dim_is(k->group->r, 1);
+  bool strip = s->strip, flat = dim_is(k->group->r, 1);
   int64_t inner = strip ? s->w.size[s->w.n - 1]->value : written_in_loop(s);
   int64_t most = strip ? inner : flat ? FLAT_POSITIONS_MAX : POSITIONS_MAX;
   if (known && count->value <= most) write_out(s, strip ? count->value / inner : count->value);
@@ -203,11 +326,15 @@ static void find_parts(Sliding *s, const Dim *index) {
   Dim *all = ARENA_ARRAY(k->arena, Dim, GRAPH_RANK_MAX * STRIP_MAX);
   s->index[0] = index;
   s->parts = 1;
-  if (k->nparts == 1 || !kernel_owns(k, s->node) || !window_has_strips(&s->w)) return;
+  bool rows = k->row_strips && kernel_owns(k, s->node);
+  if (!rows && (k->nparts == 1 || !kernel_owns(k, s->node) || !window_has_strips(&s->w))) return;
   for (uint32_t i = 0; i < k->nparts; i++)
     group_index(k->f, k->parts[i], s->node, all + i * GRAPH_RANK_MAX);
   if (memcmp(all, index, s->node->type.rank * sizeof *index) != 0) return;
   s->parts = k->nparts;
+  s->strip = true;
+  s->base = dim_int(k->graph->dims, 0);
+  s->positions = s->w.size[s->w.n - 1]->value;
   for (uint32_t i = 0; i < s->parts; i++) s->index[i] = all + i * GRAPH_RANK_MAX;
 }
 

@@ -447,7 +447,8 @@ static void sink_permutations(ChannelsLast *l) {
 static bool has_convolution(const Graph *g) {
   for (const Node *n = g->first; n; n = n->next)
     if (graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default,
-                     OP_nereid_conv_weight_default, OP_nereid_library_conv_default))
+                     OP_nereid_conv_depthwise_weight_default, OP_nereid_conv_weight_default,
+                     OP_nereid_library_conv_default))
       return true;
   return false;
 }

@@ -721,6 +721,94 @@ def joined(folder, device):
               f"{groups} joined groups of {channels} channels, {device}")
 
 
+# Images with their channels last, window, stride, padding, dilation: strips of rows of images that
+# are one, two or more, whole or not, and rows that end within a window.
+DEPTHWISE = [
+    ((2, 5, 8, 24), (3, 3), (1, 1), (1, 1), (1, 1)),
+    ((2, 6, 9, 40), (3, 3), (1, 1), (1, 1), (1, 1)),
+    ((4, 7, 7, 16), (5, 5), (1, 1), (2, 2), (1, 1)),
+    ((2, 9, 17, 32), (5, 5), (2, 2), (2, 2), (1, 1)),
+    ((1, 8, 33, 16), (3, 3), (2, 2), (1, 1), (1, 1)),
+    ((3, 11, 26, 18), (3, 5), (1, 2), (0, 3), (2, 1)),
+    ((2, 9, 25, 16), (4, 3), (3, 1), (1, 2), (1, 3)),
+    ((6, 4, 2, 48), (3, 3), (1, 1), (2, 2), (1, 1)),
+    ((2, 3, 20, 16), (7, 9), (1, 1), (3, 4), (1, 1)),
+    ((2, 19, 3, 16), (3, 1), (1, 1), (1, 0), (1, 1)),
+    ((2, 41, 16), (9, ), (1, ), (4, ), (1, )),
+    ((2, 5, 6, 19, 16), (2, 3, 3), (1, 2, 1), (1, 1, 1), (1, 1, 1)),
+]
+DEPTHWISE_GRAPH = """class G(torch.nn.Module):
+    def forward(self, g: "f32{grad}", x: "f32{sizes}", w: "f32{weight}"):
+        a = torch.ops.aten.permute.default(g, {first})
+        b = torch.ops.aten.permute.default(x, {first})
+        y = torch.ops.aten.convolution.default(b, w, None, {windows}, False, {none}, {groups})
+        z = torch.ops.aten.relu.default(y)
+        r = torch.ops.aten.permute.default(z, {last})
+        d = torch.ops.aten.convolution_backward.default(
+            a, b, w, None, {windows}, False, {none}, {groups}, [True, True, False])
+        e = d[0]
+        f = torch.ops.aten.permute.default(e, {last})
+        h = d[1]
+        return (r, f, h)
+"""
+
+
+def depthwise_gradients(grad, x, w, pads, dilation, stride):
+    """Those of input and weight, channels first; padding is met by nothing, as in PyTorch."""
+    inner = tuple(slice(p, p + s) for p, s in zip(pads, x.shape[2:]))
+    inner = (slice(None), slice(None), *inner)
+    size = [s + 2 * p for s, p in zip(x.shape[2:], pads)]
+    padded, real = np.zeros((*x.shape[:2], *size)), np.zeros((1, 1, *size), bool)
+    padded[inner], real[inner] = x, True
+    dx, dw = np.zeros_like(padded), np.zeros(w.shape)
+    for at in itertools.product(*map(range, w.shape[2:])):
+        places = (slice(None), slice(None)) + tuple(
+            slice(i * d, i * d + (s - 1) * k + 1, k)
+            for i, d, s, k in zip(at, dilation, grad.shape[2:], stride))
+        tap = (slice(None), 0, *at)
+        dw[tap] = np.where(real[places], grad * padded[places], 0).sum((0, *range(2, x.ndim)))
+        dx[places] += grad * w[tap].reshape(-1, *[1] * len(size))
+    return dx[inner], dw
+
+
+def depthwise(folder, device):
+    """Rows of images in strips: values that float64 has too, and an element that is not finite
+    reaches those that meet it alone."""
+    path = pathlib.Path(folder, "depthwise.py")
+    for sizes, window, stride, pads, dilation in DEPTHWISE:
+        n, channels = len(window), sizes[-1]
+        out = [(s + 2 * p - d * (k - 1) - 1) // t + 1
+               for s, k, p, d, t in zip(sizes[1:], window, pads, dilation, stride)]
+        x = RNG.integers(-3, 4, sizes).astype(np.float32)
+        w = RNG.integers(-2, 3, (channels, 1, *window)).astype(np.float32)
+        g = RNG.integers(-2, 3, (sizes[0], *out, channels)).astype(np.float32)
+        x[0, ..., 3].flat[-1], x[-1, ..., 5].flat[0] = np.nan, np.inf
+        if n < 3 and window[-1] > 1:  # others multiply what is padding in memory
+            g[0, ..., 7].flat[0] = -np.inf
+        first, last = [0, n + 1, *range(1, n + 1)], [0, *range(2, n + 2), 1]
+        path.write_text(DEPTHWISE_GRAPH.format(
+            grad=list(g.shape), sizes=list(sizes), weight=list(w.shape), first=first, last=last,
+            windows=f"{list(stride)}, {list(pads)}, {list(dilation)}", none=[0] * n,
+            groups=channels))
+        for name, array in (("g", g), ("x", x), ("w", w)):
+            np.save(f"{folder}/{name}.npy", array)
+        done = subprocess.run([NEREID, "graph", path, *(f"{folder}/{v}.npy" for v in "gxw"),
+                               "--device", device, "--out-dir", f"{folder}/depthwise"],
+                              capture_output=True, text=True)
+        if done.returncode:
+            check(False, f"depthwise windows of {sizes}: {done.stderr[:2000]}")
+            continue
+        with np.errstate(invalid="ignore"):
+            grad, image = (np.moveaxis(v, -1, 1).astype(np.float64) for v in (g, x))
+            wanted = [np.maximum(conv(image, w, None, stride, pads, dilation, channels), 0)]
+            wanted += depthwise_gradients(grad, image, w, pads, dilation, stride)
+        for i, want in enumerate(wanted):
+            got = np.load(f"{folder}/depthwise/output_{i}.npy")
+            got = got if i == 2 else np.moveaxis(got, -1, 1)
+            check(np.array_equal(got, want.astype(np.float32), equal_nan=True),
+                  f"depthwise windows of {sizes}, {window}: result {i}, {device}")
+
+
 def no_images(folder, device):
     """The gradient of a weight without images is 0."""
     path = pathlib.Path(folder, "none.py")
@@ -1017,6 +1105,8 @@ def main():
         if "joined" in args.names or (not args.names and args.device != "cuda"):
             joined(folder, args.device)
             no_images(folder, args.device)
+        if "depthwise" in args.names or (not args.names and args.device != "cuda"):
+            depthwise(folder, args.device)
         if "gradients" in args.names or (not args.names and args.device == "interp"):
             gradients(folder)
     return report()

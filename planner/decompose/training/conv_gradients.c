@@ -173,9 +173,46 @@ static Node *channel_sums(Build *b, const ConvGradient *c, Node *slid, Node *oth
   return build_sum(b, build_mul(b, other, build_widen(b, x)), (2u << c->n) - 1, false);
 }
 
+/* So many parts of whole images, of which one channel's vectors fit a cache. */
+static int64_t parts_of_images(Build *b, const ConvGradient *c, const Node *other) {
+  enum { WINDOWS = 1 << 12 };
+  Dim images = other->type.shape[0];
+  int64_t windows = 1, parts = 1;
+  for (uint32_t i = 0; i < c->n; i++)
+    windows *= dim_likely(b->in.g->dims, other->type.shape[i + 2]);
+  if (!dim_is_int(images) || images->value < 1) return 1;
+  while (parts < images->value && windows * (images->value / parts) > WINDOWS) parts++;
+  while (images->value % parts) parts++;
+  return parts;
+}
+
+/* [window, c] on a CPU: vectors of channels, and sums in registers for a row of the window; NULL:
+ * they do not suit. */
+static Node *channel_windows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  enum { VECTOR = 16 };
+  Graph *g = b->in.g;
+  const Dim *w = c->weight->type.shape;
+  Dim channels = slid->type.shape[1];
+  bool suits = g->host && c->n < WINDOW_AXES && slid->type.dtype == DT_F32 &&
+               dim_is_int(channels) && channels->value >= VECTOR && !dim_is(w[c->n + 1], 1) &&
+               dim_is_int(other->type.shape[c->n + 1]);
+  for (uint32_t i = 0; i < c->n; i++)
+    suits = suits && dim_is_int(w[i + 2]) && dim_is_int(c->stride[i]) &&
+            dim_is_int(c->dilation[i]) && dim_is_int(c->padding[i]);
+  if (!suits) return NULL;
+  int64_t parts = parts_of_images(b, c, other);
+  Node *y = build(b, OP_nereid_conv_depthwise_weight_default,
+                  ARGS(arg_node(decompose_channels_last(b, other)),
+                       arg_node(decompose_channels_last(b, slid)), arg_dims(g, c->n, w + 2),
+                       arg_dims(g, c->n, c->stride), arg_dims(g, c->n, c->padding),
+                       arg_dims(g, c->n, c->dilation), build_int(b, parts)));
+  return parts > 1 ? build_sum(b, y, 1, false) : build_squeeze(b, y, 1);
+}
+
 /* The gradient for one channel a group: [c, 1, window]. */
 static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
-  Node *y = channel_sums(b, c, slid, other); /* [window, c] */
+  Node *y = channel_windows(b, c, slid, other);
+  if (!y) y = channel_sums(b, c, slid, other); /* [window, c] */
   uint32_t axes[GRAPH_RANK_MAX];
   axes[0] = c->n;
   for (uint32_t i = 0; i < c->n; i++) axes[i + 1] = i;
