@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
@@ -80,7 +81,8 @@ class Side:
 
         self.name, self.train, self.device = name, options.train, options.device
         torch.manual_seed(0)
-        self.model, self.inputs = workload(options.device, options.train, options.small)
+        with torch.device(options.device):  # a billion weights take a GPU no time
+            self.model, self.inputs = workload(options.device, options.train, options.small)
         self.model.to(options.device).train(options.train)
         if options.train:
             for part in self.model.modules():
@@ -88,8 +90,9 @@ class Side:
                     part.p = 0.0
             self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
         else:
-            self.model.to(torch.bfloat16)
-            self.inputs = {key: value.bfloat16() if value.is_floating_point() else value
+            dtype = workloads.dtype_of(options.names[0])
+            self.model.to(dtype)
+            self.inputs = {key: value.to(dtype) if value.is_floating_point() else value
                            for key, value in self.inputs.items()}
         self.call = compiled(self.model, name)
         self.first = workloads.first_tensor
@@ -122,13 +125,16 @@ class Side:
             torch.cuda.synchronize()
         return time.perf_counter() - begin, out.float().clone()
 
-    def milliseconds(self, count):
-        """Of a step, on the device, and until Python goes on."""
+    def milliseconds(self, count, ahead=0.0):
+        """A step's time on the device, and until Python goes on.  The device first waits for
+        `ahead` ms, so that Python's time is no part of the device's."""
         import torch
 
         on_gpu = self.device == "cuda"
         if on_gpu:
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            if ahead:
+                torch.cuda._sleep(int(ahead * 2e6))  # cycles; no clock is above 2 GHz
             begin.record()
         start = time.perf_counter()
         for _ in range(count):
@@ -209,8 +215,9 @@ def measure(options):
         from nereid import torch_backend
 
         torch_backend._programs.keep()
+    # A reset of Dynamo between two sides would have the first compile again in its turn.
+    torch._dynamo.config.recompile_limit = 64
     for side_name in options.sides:
-        torch._dynamo.reset()
         found: dict = {}
         row["sides"][side_name] = found
         try:
@@ -221,33 +228,42 @@ def measure(options):
             found["error"] = ((out - want).norm() / want.norm()).item()
             for _ in range(3):
                 side.step()
-            found["times"], found["host"] = [], []
+            found["times"], found["host"], found["device"] = [], [], []
             sides.append(side)
         except Exception as problem:
             found["problem"] = f"{type(problem).__name__}: {str(problem)[:1500]}"
     print(READY, flush=True)
     sys.stdin.readline()
+    measure_sides(sides, row["sides"], options)
+    row["fallbacks"] = fallbacks() if any("nereid" in side for side in options.sides) else {}
+    print(json.dumps(row), flush=True)
+    sys.stdin.readline()
     for side in sides:
-        found = row["sides"][side.name]
+        if options.profile and side.name != "eager":
+            side.profile(f"{options.profile}.{name}.{side.name}")
+    os._exit(0)  # a process with many graphs takes seconds to end
+
+
+def measure_sides(sides, rows, options):
+    for side in sides:
+        found = rows[side.name]
         try:
             found["peak"] = side.peak()
-            if options.profile and side.name != "eager":
-                side.profile(f"{options.profile}.{name}.{side.name}")
         except Exception as problem:
             found["problem"] = f"{type(problem).__name__}: {str(problem)[:1500]}"
     count = max(1, int(200 / max(1.0, sides[0].milliseconds(1)[0]))) if sides else 0
     count = min(count, 20)
-    for _ in range(options.rounds):
-        for side in sides:
+    for round_number in range(options.rounds):
+        for side in sides[::-1] if round_number % 2 else sides:
+            found = rows[side.name]
             try:
                 side.milliseconds(1)
                 took, host = side.milliseconds(count)
-                row["sides"][side.name]["times"].append(took)
-                row["sides"][side.name]["host"].append(host)
+                found["times"].append(took)
+                found["host"].append(host)
+                found["device"].append(side.milliseconds(count, 1.5 * host * count)[0])
             except Exception as problem:
-                row["sides"][side.name]["problem"] = str(problem)[:1500]
-    row["fallbacks"] = fallbacks() if any("nereid" in side for side in options.sides) else {}
-    print(json.dumps(row))
+                found["problem"] = str(problem)[:1500]
 
 
 # ---- all of them ----
@@ -276,6 +292,8 @@ def run_all(options):
                 with results.open("a") as file:
                     file.write(row)
                 report(read(results)[-1:], heads=False)
+        for run in runs:  # profiles come last, since a first one takes seconds to begin
+            run.finish()
 
 
 class Run:
@@ -307,17 +325,31 @@ class Run:
                 break
         self.starting.cancel()
 
+    def say(self):
+        """Lets the process go on."""
+        try:
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
+
     def measure(self):
         """A row of JSON, or None where there is none, of which standard error says why."""
-        out, _ = self.process.communicate("\n")
-        self.timer.cancel()
-        lines = out.splitlines()
-        if self.process.returncode == 0 and lines:
-            return lines[-1] + "\n"
+        self.say()
+        row = self.process.stdout.readline()
+        if row.endswith("\n"):
+            return row
+        self.process.wait()
         self.errors.seek(0)
         why = "out of time" if self.out_of_time else self.errors.read()[-1500:]
         print(f"{self.name}: {why}", file=sys.stderr)
         return None
+
+    def finish(self):
+        """Lets it write profiles, and end."""
+        self.say()
+        self.process.wait()
+        self.timer.cancel()
 
 
 def read(path):
@@ -331,18 +363,19 @@ def median(side, what="times"):
 def report(rows, heads=True):
     if heads:
         names = list(rows[0]["sides"]) if rows else SIDES
-        print("| model | " + " | ".join(names) + " | until Python goes on | first call, s | "
-              "peak, MB | error |")
-        print("| --- " * (len(names) + 5) + "|")
+        print("| model | " + " | ".join(names) + " | the device alone | until Python goes on | "
+              "first call, s | peak, MB | error |")
+        print("| --- " * (len(names) + 6) + "|")
     for row in rows:
         sides = list(row["sides"].values())
-        times = " | ".join(f"{median(side):.2f}" for side in sides)
+        times = " | ".join(f"{median(side):.3f}" for side in sides)
+        device = ", ".join(f"{median(side, 'device'):.3f}" for side in sides)
         host = ", ".join(f"{median(side, 'host'):.2f}" for side in sides)
         first = ", ".join(f"{side.get('first', math.nan):.1f}" for side in sides)
         peak = ", ".join(f"{side.get('peak', math.nan) / 1e6:.0f}" for side in sides)
         error = ", ".join(f"{side.get('error', math.nan):.1e}" for side in sides)
         kind = "train" if row["train"] else "infer"
-        columns = (f"{row['name']} {kind}", times, host, first, peak, error)
+        columns = (f"{row['name']} {kind}", times, device, host, first, peak, error)
         print(f"| {' | '.join(columns)} |", flush=True)
         for name, side in row["sides"].items():
             if side.get("problem"):

@@ -177,7 +177,13 @@ INFER = {"bert": bert, "gpt2": gpt2, "llama": llama, "qwen3": qwen3, "t5_encoder
          # Those of bench/graphs.py that differ.
          "bert_8x128": functools.partial(bert, shape=(8, 128)),
          "resnet50_32": _timm("resnet50", 32), "vit_32": _timm("vit_base_patch16_224", 32),
-         "llama_token": functools.partial(llama, tokens=1), "mlp": mlp}
+         "llama_token": functools.partial(llama, tokens=1), "mlp": mlp,
+         "mlp_fp32": mlp}
+
+
+def dtype_of(name):
+    """The dtype in which a model is measured without training."""
+    return torch.float32 if name.endswith("_fp32") else torch.bfloat16
 
 
 def loss_of(output):
