@@ -201,11 +201,22 @@ PyObject *py_tuned_options(PyObject *module, PyObject *none) {
 /* (name, value): the message of an option that has no such value, or None. */
 PyObject *py_refusal(PyObject *module, PyObject *args) {
   const char *name;
-  int value;
+  PyObject *number;
+  int overflow;
   (void)module;
-  if (!PyArg_ParseTuple(args, "si", &name, &value)) return NULL;
-  if (!nereid_check_option(name, value)) Py_RETURN_NONE;
-  return PyUnicode_FromString(nereid_error_message());
+  if (!PyArg_ParseTuple(args, "sO!", &name, &PyLong_Type, &number)) return NULL;
+  long value = PyLong_AsLongAndOverflow(number, &overflow);
+  if (value == -1 && PyErr_Occurred()) return NULL;
+  /* A number that is no int is refused as the nearest one is, by a message that ends in it. */
+  int near = overflow > 0 || value > INT_MAX   ? INT_MAX
+             : overflow < 0 || value < INT_MIN ? INT_MIN
+                                               : (int)value;
+  if (!nereid_check_option(name, near)) Py_RETURN_NONE;
+  const char *why = nereid_error_message(), *end = strrchr(why, ' ');
+  PyObject *begin = PyUnicode_FromStringAndSize(why, end ? end + 1 - why : 0);
+  PyObject *text = begin ? PyUnicode_FromFormat("%U%S", begin, number) : NULL;
+  Py_XDECREF(begin);
+  return text;
 }
 
 static int get_options(Call *c, PyObject *options) {

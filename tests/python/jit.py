@@ -285,6 +285,7 @@ def check_kernels():
         tally.check(False, "num_ctas=3")
     except nereid.NereidError as error:
         tally.check("must be one of 1 2 4 8 16, not 3" in str(error), f"num_ctas=3: {error}")
+    check_refused_options(out)
     tally.check(pickle.loads(pickle.dumps(copy)) is copy, "pickling finds the function")
     tally.check(copy.arg_names == ["x", "out", "N"] and copy.constexprs == [2], "parameters")
     tally.check(copy.src.startswith("def copy("), "source")
@@ -292,6 +293,19 @@ def check_kernels():
     seen = []
     fill[lambda meta: seen.append(dict(meta)) or (1,)](out, 3)
     tally.check(seen[0]["b"] == 7 and seen[0]["N"] == N and seen[0]["out"] is out, "a grid's names")
+
+
+def check_refused_options(out):
+    """Numbers of any size are refused by the same message."""
+    for name, value in (("num_warps", -2**40), ("num_stages", 2**80), ("maxnreg", -2**31 - 1),
+                        ("maxnreg", 2**40), ("num_ctas", 2**31)):
+        try:
+            copy[(1,)](out, X, N, **{name: value})
+            tally.check(False, f"{name}={value}")
+        except nereid.NereidError as error:
+            tally.check(isinstance(error, nereid.errors.InvalidOption) and
+                        f"{name} must be " in str(error) and f", not {value}" in str(error),
+                        f"{name}={value}: {error}")
 
 
 def check_estimates():
