@@ -333,9 +333,10 @@ static void take_room(Planner *p, int64_t room) {
 /* Strips for which shared memory has no room.  Are all in registers that several loops need? */
 static bool hold_rest(Strips *s, int64_t threads, int64_t registers) {
   enum { REGISTER_BYTES = 4 };
-  int64_t left = (registers - STRIP_REGISTERS) * REGISTER_BYTES * threads, all = strip_count(s);
-  int64_t most = HELD_MOST;
+  int64_t left = registers < STRIP_REGISTERS ? 0 : registers - STRIP_REGISTERS;
+  int64_t all = strip_count(s), most = HELD_MOST;
   bool whole = true;
+  left *= REGISTER_BYTES * threads;
   for (size_t i = 0; i < s->parks.len; i++) {
     StripPark *x = &s->parks.data[i];
     int64_t bytes = bytes_of_strip(s, x), rest = all - x->strips;
@@ -349,11 +350,12 @@ static bool hold_rest(Strips *s, int64_t threads, int64_t registers) {
   return whole;
 }
 
-/* A thread's registers where a multiprocessor runs so many. */
+/* A thread's registers where a multiprocessor runs so many, and users allow them. */
 static int64_t registers_of(const Strips *s, int64_t threads) {
   enum { GRANULE = 8 };
-  int64_t n = REGISTER_FILE / threads / GRANULE * GRANULE;
-  return n < s->u->machine->regs ? n : s->u->machine->regs;
+  int64_t n = REGISTER_FILE / threads / GRANULE * GRANULE, most = s->f->options.maxnreg;
+  if (s->u->machine->regs < n) n = s->u->machine->regs;
+  return most && most < n ? most : n;
 }
 
 /* Ops on rows of which the value is made, that no walk has counted. */
