@@ -124,6 +124,10 @@ NestVar *build_held(Build *s, const TileValue *v, const Layout *layout);
 NestVar *build_own(Build *s, const TileValue *v);
 Layout build_layout_of(Build *s, const TileValue *v);
 /* from, a var, in another layout; both hold the same elements in row-major order. */
+/* The bytes from a row to the next by which the threads of both layouts wait least for banks: those
+ * of `pitch`, unless others are better. */
+int64_t build_pitch_of_turns(const NestVar *from, const NestVar *to, int64_t columns, int64_t size,
+                             int64_t pitch);
 NestVar *build_relayout(Build *s, NestVar *from, const Type *tile, const Layout *to);
 bool build_same_threads(const Layout *a, const Layout *b);
 /* A reference to a tile variable at axes. */

@@ -283,6 +283,8 @@ static void through_rows(Build *s, NestVar *from, NestVar *to, int64_t columns) 
   if (rows > 1)
     pitch = type_same_shape(from->tile, to->tile) ? row_pitch(s, columns, size)
                                                   : reshaped_pitch(s, to, columns, size);
+  if (rows > 1 && machine_has(s->u->machine, HAS_BANKED_SHARED))
+    pitch = build_pitch_of_turns(from, to, columns, size, pitch);
   NestBuffer *buf = build_tile_buffer(s, "tile", &from->tile);
   buf->bytes = rows * pitch;
   Open o = build_open(s, from->layout);
