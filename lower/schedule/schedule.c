@@ -201,6 +201,38 @@ static void plan_grown_tiles(Plan *p) {
   plan_neighbours(p);
 }
 
+/* ---- trees of splits ---- */
+
+typedef struct {
+  Plan *p;
+  bool *parted; /* by value id: it is split again */
+} Splits;
+
+static void note_parted(TileOp *op, void *ctx) {
+  Splits *s = ctx;
+  if (op->code == TILE_SPLIT) s->parted[op->args[0]->id] = true;
+}
+
+/* The parts of a tile that is split again and again have a plain layout if nothing else decides.
+ * Then a thread has all parts of its elements, and one exchange serves all splits. */
+static void settle_parts(TileOp *op, void *ctx) {
+  Splits *s = ctx;
+  Plan *p = s->p;
+  if (op->code != TILE_SPLIT) return;
+  for (uint32_t i = 0; i < op->nresults; i++) {
+    const TileValue *r = op->results[i];
+    if (!plan_held(p, r) || s->parted[r->id] || layout_of(p, r)) continue;
+    plan_offer(p, r, (Choice){.rank = RANK_DERIVED, .layout = plain_layout(p, &r->type)});
+  }
+}
+
+static void plan_splits(Plan *p) {
+  Splits s = {p, ARENA_ARRAY(p->scratch, bool, p->f->nvalues)};
+  tile_walk(p->f->body, note_parted, &s);
+  tile_walk(p->f->body, settle_parts, &s);
+  plan_neighbours(p);
+}
+
 /* ---- the pass ---- */
 
 static bool tile_store(const TileOp *op) {
@@ -316,6 +348,7 @@ bool pass_schedule(Unit *u) {
   plan_neighbours(&p);
   tile_walk(u->tile->body, plan_settle_small_load, &p);
   plan_neighbours(&p);
+  plan_splits(&p);
   Schedule *s = ARENA_NEW(u->arena, Schedule);
   s->values = ARENA_ARRAY(u->arena, ValuePlan, u->tile->nvalues);
   s->nvalues = u->tile->nvalues;
