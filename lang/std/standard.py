@@ -3,6 +3,7 @@
 # narrow dtypes.  Beyond Triton: extents that are no powers of two, and sorting along any axis.
 import triton
 import triton.language as tl
+from triton.language import target_info
 from triton.language.extra import cuda
 from nereid import basic, core
 
@@ -158,6 +159,138 @@ def _bitonic(x, k: tl.constexpr, axis: tl.constexpr, descending: tl.constexpr):
     return tl.reshape(h, x.shape[:axis] + [k] + x.shape[axis + 1:])
 
 
+# Sorting in registers: a thread has elements whose indices differ in some bits, and orders them by
+# each of these bits without a word to others; for other bits threads exchange elements.  Tiles of
+# elements that have the same bits are *parts*, and these bits their numbers.
+_PART_BITS = tl.constexpr(4)
+
+
+@triton.jit
+def _split_all(x, bits: tl.constexpr):
+    """x, [n, 2, .., 2], as 2^bits parts of n in the order of the last axes' numbers."""
+    if bits == 0:
+        return (x,)
+    low, high = tl.split(x)
+    a, b = _split_all(low, bits - 1), _split_all(high, bits - 1)
+    parts = ()
+    for i in tl.static_range(2**(bits - 1)):
+        parts = parts + (a[i], b[i])
+    return parts
+
+
+@triton.jit
+def _join_all(parts, bits: tl.constexpr):
+    if bits == 0:
+        return parts[0]
+    a, b = (), ()
+    for i in tl.static_range(2**(bits - 1)):
+        a, b = a + (parts[2 * i],), b + (parts[2 * i + 1],)
+    return tl.join(_join_all(a, bits - 1), _join_all(b, bits - 1))
+
+
+@triton.jit
+def _parts_of(x, lo: tl.constexpr, bits: tl.constexpr):
+    """x, of rank 1, as parts: bits lo .. lo + bits of an element's index are its part's number.
+    The lowest bits come first, so that lanes that exchange meet at few banks."""
+    n: tl.constexpr = x.shape[0]
+    low: tl.constexpr = min(lo, _PART_BITS)
+    h = tl.reshape(x, [n // 2**(lo + bits), 2**bits, 2**(lo - low), 2**low])
+    h = tl.permute(h, [0, 3, 2, 1])
+    return _split_all(tl.reshape(h, [n // 2**bits] + [2] * bits), bits)
+
+
+@triton.jit
+def _of_parts(parts, lo: tl.constexpr, bits: tl.constexpr):
+    n: tl.constexpr = parts[0].shape[0] * 2**bits
+    low: tl.constexpr = min(lo, _PART_BITS)
+    h = tl.reshape(_join_all(parts, bits), [n // 2**(lo + bits), 2**low, 2**(lo - low), 2**bits])
+    return tl.reshape(tl.permute(h, [0, 3, 2, 1]), [n])
+
+
+@triton.jit
+def _order_pair(parts, i: tl.constexpr, j: tl.constexpr, descending: tl.constexpr):
+    a, b = parts[i], parts[j]
+    swap = a < b if descending else a > b
+    low, high = tl.where(swap, b, a), tl.where(swap, a, b)
+    return parts[:i] + (low,) + parts[i + 1:j] + (high,) + parts[j + 1:]
+
+
+@triton.jit
+def _order_by_bit(parts, bit: tl.constexpr, descending: tl.constexpr):
+    """Orders pairs of parts whose numbers differ in a bit."""
+    for i in tl.static_range(len(parts)):
+        if (i >> bit) & 1 == 0:
+            parts = _order_pair(parts, i, i + 2**bit, descending)
+    return parts
+
+
+@triton.jit
+def _sort_parts(parts, bits: tl.constexpr, descending: tl.constexpr):
+    """Batcher's odd-even merge sort (Knuth, 5.3.4)."""
+    for run in tl.static_range(bits):
+        for step in tl.static_range(run + 1):
+            k: tl.constexpr = 2**(run - step)
+            first: tl.constexpr = 0 if step == 0 else k
+            for i in tl.static_range(first, 2**bits - k):
+                if (i - first) % (2 * k) < k and i >> (run + 1) == (i + k) >> (run + 1):
+                    parts = _order_pair(parts, i, i + k, descending)
+    return parts
+
+
+@triton.jit
+def _turn(parts, bit):
+    """Turns the order of elements where `bit` is 1, not 0."""
+    mask = -bit.to(parts[0].dtype)
+    turned = ()
+    for i in tl.static_range(len(parts)):
+        turned = turned + (parts[i] ^ mask,)
+    return turned
+
+
+@triton.jit
+def _merge_bits(x, lo: tl.constexpr, bits: tl.constexpr, count, descending: tl.constexpr):
+    """The steps of a merge for the lowest `count` of the bits from lo on."""
+    parts = _parts_of(x, lo, bits)
+    for i in tl.static_range(bits):
+        if count >= bits - i:
+            parts = _order_by_bit(parts, bits - 1 - i, descending)
+    return _of_parts(parts, lo, bits)
+
+
+@triton.jit
+def _sort_rows(x, log_n: tl.constexpr, descending: tl.constexpr):
+    """Rows of 2^log_n integers of x, of rank 1, in order, by a bitonic network.  Runs that are to
+    be in the other order are turned before it; loops keep the code short."""
+    bits: tl.constexpr = _PART_BITS
+    parts = _parts_of(x, 0, bits)
+    at = tl.arange(0, parts[0].shape[0]) & (2**(log_n - bits) - 1)
+    parts = _sort_parts(_turn(parts, at & 1), bits, descending)
+    parts = _turn(parts, (at ^ (at >> 1)) & 1)
+    for group in tl.static_range(1, (log_n + bits - 1) // bits):
+        lo: tl.constexpr = group * bits
+        above: tl.constexpr = min(bits, log_n - lo)
+        for run in range(lo + 1, lo + above + 1):
+            x = _of_parts(parts, 0, bits)
+            x = _merge_bits(x, lo, above, run - lo, descending)
+            for below in tl.static_range(1, group):
+                x = _merge_bits(x, lo - below * bits, bits, bits, descending)
+            parts = _parts_of(x, 0, bits)
+            for i in tl.static_range(bits):
+                parts = _order_by_bit(parts, bits - 1 - i, descending)
+            now = at >> (run - bits)
+            parts = _turn(parts, (now ^ (now >> 1)) & 1)
+    return _of_parts(parts, 0, bits)
+
+
+@triton.constexpr_function
+def _sorts_in_registers(shape, axis, dtype):
+    """Has a GPU's thread 16 integers, of rows beside each other?  Floats may be NaN, for which the
+    result is that of Triton's network; C compilers take long for the text, which is no faster."""
+    n = shape[axis]
+    return (axis == len(shape) - 1 and dtype.is_int() and dtype.primitive_bitwidth >= 16 and
+            n >= 2**_PART_BITS and _product(shape) >= 1024)
+
+
 @triton.jit
 def _exchange(x, axis: tl.constexpr, p: tl.constexpr, r: tl.constexpr, d: tl.constexpr,
               descending: tl.constexpr):
@@ -202,7 +335,11 @@ def _sort(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
     n: tl.constexpr = x.shape[axis]
     count: tl.constexpr = n if k is None else k
     tl.static_assert(count >= 1 and count <= n, "topk: k must be from 1 to the extent of the axis")
-    if (n & (n - 1)) == 0 and (count & (count - 1)) == 0:
+    if ((n & (n - 1)) == 0 and count == n and target_info.is_cuda() and
+            _sorts_in_registers(x.shape, axis, x.dtype)):
+        rows = _sort_rows(tl.reshape(x, [x.numel]), _log2_ceil(n), descending)
+        return tl.reshape(rows, x.shape)
+    elif (n & (n - 1)) == 0 and (count & (count - 1)) == 0:
         return _bitonic(x, count, axis, descending)
     elif count == n:
         return _merge_exchange(x, axis, descending)

@@ -22,7 +22,13 @@
 #include "planner/decompose/scatter.h"
 
 /* GROUPED_ROW: on an H200 the first 8 of 32768 rows of 1,024 took 1,055 us sorted whole. */
-enum { RUN = 2048, INDEX_BITS = 30, GROUPED_ROW = RUN / 2, GROUP_MIN = 16, GROUP_MAX = 256 };
+enum { INDEX_BITS = 30, GROUPED_ROW = 1024, GROUP_MIN = 16, GROUP_MAX = 256 };
+
+/* Elements of a row that one program sorts. */
+static int64_t run_of(const Build *b) {
+  enum { RUN = 4096, RUN_OF_HOST = 2048 };
+  return b->in.g->host ? RUN_OF_HOST : RUN;
+}
 
 static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *indices) {
   return build(b, OP_aten_gather_default, ARGS(arg_node(x), build_int(b, axis), arg_node(indices)));
@@ -66,11 +72,11 @@ static Node *sort_key_rows(Build *b, Node *keys) {
   return build_with(b, OP_nereid_sort_default, keys, build_int(b, last_of(keys)));
 }
 
-/* Rows as runs of RUN: [.., runs, RUN], the last one filled up with the largest key. */
+/* Rows as runs: [.., runs, elements], the last one filled up with the largest key. */
 static Node *runs_of(Build *b, Node *keys) {
   Dims *d = b->in.g->dims;
-  Dim n = row_length(keys), run = build_const(b, RUN), shape[GRAPH_RANK_MAX + 1];
-  Dim runs = dim_floordiv(d, dim_add(d, n, build_const(b, RUN - 1)), run);
+  Dim n = row_length(keys), run = build_const(b, run_of(b)), shape[GRAPH_RANK_MAX + 1];
+  Dim runs = dim_floordiv(d, dim_add(d, n, build_const(b, run_of(b) - 1)), run);
   uint32_t rank = rank_of(keys);
   memcpy(shape, keys->type.shape, rank * sizeof *shape);
   shape[rank - 1] = runs;
@@ -97,20 +103,20 @@ static int64_t largest_size(Build *b, Dim n) { return dim_range(b->in.g->dims, n
 
 static Node *sort_keys(Build *b, Node *keys) {
   Dim n = row_length(keys);
-  if (largest_size(b, n) <= RUN && dim_is_int(n)) return sort_key_rows(b, keys);
+  if (largest_size(b, n) <= run_of(b) && dim_is_int(n)) return sort_key_rows(b, keys);
   Node *x = merge_blocks(b, sort_key_rows(b, runs_of(b, keys)));
   int64_t longest = largest_size(b, row_length(x)), end = (int64_t)1 << INDEX_BITS;
   if (longest < end) end = longest;
-  for (int64_t run = RUN; run < end; run *= 2)
+  for (int64_t run = run_of(b); run < end; run *= 2)
     x = build_with(b, OP_nereid_merge_default, x, build_int(b, run));
   return first_of(b, x, n);
 }
 
 /* The first k of each row, in order. */
 static Node *first_keys(Build *b, Node *keys, Dim k) {
-  if (!dim_is_int(k) || !dim_is_int(row_length(keys)) || k->value > RUN / 4)
+  if (!dim_is_int(k) || !dim_is_int(row_length(keys)) || k->value > run_of(b) / 4)
     return first_of(b, sort_keys(b, keys), k);
-  while (row_length(keys)->value > RUN)
+  while (row_length(keys)->value > run_of(b))
     keys = merge_blocks(b, first_of(b, sort_key_rows(b, runs_of(b, keys)), k));
   return first_of(b, sort_key_rows(b, keys), k);
 }

@@ -74,10 +74,10 @@ static void keep_last(Kernel *k, const char *carry, const char *name, DType t) {
               carry, name, cast);
 }
 
-/* A GPU sorts parts in registers, by steps of which a C compiler would make a long text. */
+/* A GPU sorts in registers, by steps of which a C compiler would make a long text. */
 static const char *whole_scan(const Kernel *k, const Node *n) {
-  bool in_parts = n->op->id == OP_nereid_sort_default && !k->graph->host;
-  return in_parts ? "sorted_in_parts({0}, XBLOCK, RBLOCK)" : scan_of(n)->whole;
+  bool in_registers = n->op->id == OP_nereid_sort_default && !k->graph->host;
+  return in_registers ? "tl.sort({0}, 1)" : scan_of(n)->whole;
 }
 
 static const char *scan_elements(Kernel *k, Node *n, const char *tile, bool looped) {

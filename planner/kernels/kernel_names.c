@@ -20,7 +20,7 @@ static const char *const reserved[] = {
     "start", "ka", "kb", "left", "right", "log_add", "later_max", "later_min", "sorted_rows",
     "search", "merged", "segment_sum", "step", "position", "BM", "BN", "BK", "suppress", "overlaps",
     "corners", "exact_gelu", "mish_of", "check_index", "is_index", "first", "weight", "within",
-    "beside", "following", "sorted_in_parts", "two_fields", "one_field", "scale_halves", "table",
+    "beside", "following", "two_fields", "one_field", "scale_halves", "table",
     "bytes_of_table", "choose_numbers", "floats_of_bytes",
     /* digits of a packed weight's indices, and how many a tile has of each (kernel_packed.c) */
     "k0", "k1", "k2", "k3", "k4", "k5", "K0", "K1", "K2", "K3", "K4", "K5", "n0", "n1", "n2", "n3",

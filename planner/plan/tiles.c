@@ -304,12 +304,11 @@ static bool sorts(const Group *g) {
   return false;
 }
 
-/* A warp has a part of a row (sorted_in_parts). */
+/* A thread has 16 elements, which it orders in registers (tl.sort). */
 static FlatTile sort_tile(int64_t row) {
-  enum { LEAST = 512, WARP_ELEMENTS = 64, WARPS = 4, WARPS_MAX = 32 };
+  enum { LEAST = 1024, WARP_ELEMENTS = 512, WARPS_MAX = 32 };
   int64_t elements = row < LEAST ? LEAST : row, warps = elements / WARP_ELEMENTS;
-  return (FlatTile){(uint32_t)elements,
-                    warps < WARPS ? WARPS : warps > WARPS_MAX ? WARPS_MAX : (uint32_t)warps};
+  return (FlatTile){(uint32_t)elements, warps > WARPS_MAX ? WARPS_MAX : (uint32_t)warps};
 }
 
 /* Elements of a thread in a tile of columns, by the number of values that each is made into. */

@@ -341,6 +341,14 @@ def sorting():
                 check((std.topk(Tile(x), k, dim).a == np.take(down, range(k), axis)).all(),
                       f"topk {k} {where}")
             check((std.flip(Tile(x), dim).a == np.flip(x, axis)).all(), f"flip {where}")
+    for shape in (64, 16), (32, 32), (2, 512), (1024, ), (1, 2, 1024), (4096, ):  # in registers
+        for dtype in (np.int16, np.uint32, np.int64):
+            info = np.iinfo(dtype)
+            x = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+            up = np.sort(x, -1)
+            check((std.sort(Tile(x)).a == up).all(), f"sort of {shape}, {np.dtype(dtype)}")
+            check((std.sort(Tile(x), descending=True).a == np.flip(up, -1)).all(),
+                  f"sort descending of {shape}, {np.dtype(dtype)}")
     x = np.concatenate([np.arange(5), np.arange(3)[::-1]]).astype(F32)
     check((std.bitonic_merge(Tile(x)).a == np.sort(x)).all(), "bitonic_merge")
     i, j = np.meshgrid(np.arange(5), np.arange(4), indexing="ij")

@@ -39,26 +39,3 @@ def sorted_rows(x, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
         size = size * 2
     return x
 
-
-@triton.jit
-def sorted_in_parts(x, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    # The same network where a warp has a part of a row: steps within parts are shuffles, unrolled;
-    # those between parts go through shared memory, in a loop, or the text is longer than the cache
-    # of instructions.  Numbers that are to fall are negated, and rise.
-    PART: tl.constexpr = min(COLUMNS, 64)
-    PARTS: tl.constexpr = ROWS * COLUMNS // PART
-    part = tl.arange(0, PARTS)[:, None]
-    negated = (part & (1 if PART < COLUMNS else 0)).to(tl.int64) * -1
-    x = tl.sort(tl.reshape(x, [PARTS, PART]) ^ negated, 1) ^ negated
-    size = PART
-    while size < COLUMNS:
-        size = size * 2
-        negated = (part // (size // PART) & (size < COLUMNS).to(tl.int32)).to(tl.int64) * -1
-        x = x ^ negated
-        distance = size // 2 // PART
-        while distance > 0:
-            other = tl.gather(x, tl.broadcast_to(part ^ distance, [PARTS, PART]), 0)
-            x = tl.where((part & distance) == 0, tl.minimum(x, other), tl.maximum(x, other))
-            distance = distance // 2
-        x = tl.bitonic_merge(x, 1) ^ negated
-    return tl.reshape(x, [ROWS, COLUMNS])

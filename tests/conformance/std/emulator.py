@@ -511,6 +511,8 @@ def _broadcast(x, y):
     return Tile(x), Tile(y)
 tl.broadcast = _broadcast
 tl.join = _join
+tl.split = lambda x: (Tile(x.a[..., 0]), Tile(x.a[..., 1]))
+tl.target_info = types.SimpleNamespace(is_cuda=lambda: True)
 tl.gather = lambda x, i, axis: Tile(np.take_along_axis(x.a, i.a.astype(np.int64), axis))
 tl.reduce = _reduce
 tl.associative_scan = lambda x, axis, fn, reverse=False: _reduce_axis(

@@ -42,6 +42,10 @@ def empty(dtype, *shape):
 @case("kernels.py", tol=0, m=4, n=16, dtype="u8", dim=-1)
 @case("kernels.py", tol=0, m=4, n=16, dtype="i1")
 @case("kernels.py", tol=0, m=3, n=5, dtype="i1", dim=0)
+@case("kernels.py", tol=0, m=2, n=1024, dtype="i32")  # in registers, these and the next ones
+@case("kernels.py", tol=0, m=64, n=16, dtype="i64")
+@case("kernels.py", tol=0, m=8, n=256, dtype="u32", dim=-1)
+@case("kernels.py", tol=0, m=1, n=2048, dtype="i16")
 def sorts(rng, m=4, n=32, dtype="f32", dim=1):
     x = numbers(rng, dtype, m, n)
     if dtype == "f32":
