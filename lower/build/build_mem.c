@@ -383,6 +383,26 @@ static bool reads_own_slots(const Build *s) {
   return true;
 }
 
+/* Visitor: does a thread read what others have copied? */
+static void note_others_slot(TileOp *op, void *ctx) {
+  SlotUse *x = ctx;
+  if (op->code != TILE_UNPARK) return;
+  x->slot = tile_int(op, TA_slot, 0);
+  note_slot_layout(op, x);
+}
+
+/* Do threads read what they copied themselves until the next wait, which is in the same block?  Its
+ * barrier comes before what they read after it. */
+static bool reads_own_strips(const Build *s, const TileOp *wait) {
+  SlotUse use = {s, 0, true};
+  for (TileOp *op = wait->next; op; op = op->next) {
+    if (op->code == TILE_PARK_WAIT) return use.own;
+    note_others_slot(op, &use);
+    for (uint32_t r = 0; r < op->nregions; r++) tile_walk(op->regions[r], note_others_slot, &use);
+  }
+  return false;
+}
+
 /* The barrier orders the copies' reads of global memory, too, before stores that follow. */
 static void park_wait(Build *s, const TileOp *op) {
   int64_t pending = tile_int(op, TA_pending, 0);
@@ -390,7 +410,7 @@ static void park_wait(Build *s, const TileOp *op) {
     if (!tile_attr(op, TA_pending)) nest_stmt(&s->b, NEST_RING_COMMIT, 0, 0);
     nest_set_int(s->nest, nest_stmt(&s->b, NEST_RING_WAIT, 0, 0), NA_groups, pending);
   }
-  if (!pending || !reads_own_slots(s)) build_barrier(s);
+  if (!pending || !(reads_own_slots(s) || reads_own_strips(s, op))) build_barrier(s);
 }
 
 static void unpark(Build *s, const TileOp *op) {

@@ -57,27 +57,52 @@ static bool same_base(const uint32_t *defs, const Ref *a, const Ref *b) {
   return same && defs[a->var->id] <= 1 && affine_eq(&a->sub, &b->sub) && !a->sub.n;
 }
 
-/* Do both run over the same numbers? */
-static bool same_bytes(const Affine *a, const Affine *b) {
-  bool same = a->c == b->c && a->n == b->n;
-  for (int i = 0; same && i < a->n; i++)
-    same = a->t[i].coef == b->t[i].coef && a->t[i].index->extent == b->t[i].index->extent;
-  return same;
-}
+/* The bytes that an access's loops touch: runs that follow each other are one, and each other loop
+ * is a term. */
+typedef struct {
+  int64_t run;
+  int n;
+  AffineTerm t[MAX_TERMS];
+} Touched;
 
 static int64_t width(const NestStmt *st) {
+  if (st->code == NEST_CP_ASYNC) return nest_int(st, NA_bytes, 0);
   return nest_int(st, NA_n, 1) * (int64_t)dtype_bytes(st->type);
 }
 
-/* A load and a store with which each thread accesses the same bytes.  The store has one writer a
- * byte, if it has no guard: so no thread reads what another one writes. */
+static Touched touched_by(const NestStmt *st) {
+  const Affine *at = &st->mems[0].bytes;
+  Touched x = {.run = width(st)};
+  bool joined[MAX_TERMS] = {false};
+  for (int i = 0; i < at->n; i++) {
+    if (joined[i] || at->t[i].coef != x.run) continue;
+    x.run *= at->t[i].index->extent;
+    joined[i] = true;
+    i = -1;
+  }
+  for (int i = 0; i < at->n; i++)
+    if (!joined[i]) x.t[x.n++] = at->t[i];
+  return x;
+}
+
+/* Do both access the same bytes, from bases that are equal? */
+static bool same_bytes(const NestStmt *a, const NestStmt *b) {
+  Touched x = touched_by(a), y = touched_by(b);
+  bool same = a->mems[0].bytes.c == b->mems[0].bytes.c && x.run == y.run && x.n == y.n;
+  for (int i = 0; same && i < x.n; i++)
+    same = x.t[i].coef == y.t[i].coef && x.t[i].index->extent == y.t[i].index->extent;
+  return same;
+}
+
+/* A load and a store, or a copy, with which each thread accesses the same bytes.  The store has one
+ * writer a byte, if it has no guard: so no thread reads what another one writes. */
 static bool same_threads(const uint32_t *defs, const NestStmt *a, const NestStmt *b) {
-  const NestStmt *st = a->code == NEST_ST ? a : b, *ld = st == a ? b : a;
-  if (st->code != NEST_ST || ld->code != NEST_LD || st->guard.kind) return false;
+  const NestStmt *st = a->code == NEST_LD ? b : a, *ld = st == a ? b : a;
+  bool stores = st->code == NEST_ST || st->code == NEST_CP_ASYNC;
+  if (!stores || ld->code != NEST_LD || st->guard.kind) return false;
   const Mem *x = &st->mems[0], *y = &ld->mems[0];
   return x->buffer && y->buffer && x->buffer->offset == y->buffer->offset &&
-         same_base(defs, &x->base, &y->base) && same_bytes(&x->bytes, &y->bytes) &&
-         width(st) == width(ld);
+         same_base(defs, &x->base, &y->base) && same_bytes(st, ld);
 }
 
 bool nest_accesses_conflict(const uint32_t *defs, const NestStmt *a, const NestStmt *b,

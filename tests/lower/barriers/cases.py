@@ -31,6 +31,8 @@ NEEDLESS = {
     ("attention", "cp.wait {groups 0} @5"): "for zeros that go to slots which nothing takes again",
     ("attention", "bar @17"): "before a loop's first copies: the loop before it may have run",
     ("attention", 'fence {kind "proxy"} @18'): "of the queries: each turn's fence is for them, too",
+    ("matmul", "cp.wait {groups 0} @5", "bar @62:22"):
+        "for copies to other slots than the first, whose bytes the result's tile takes",
     ("products", 'fence {kind "proxy"} @9'): "of stores to a ring's bytes before its copies",
     ("grad_keys", "mma.commit @14"): "of the first of two groups that are waited for together",
     ("grad_keys", 'fence {kind "proxy"} @14', "%38 = mul %scale, 1.442695 : f32 @71:31"):
@@ -50,15 +52,10 @@ NEEDLESS = {
     ("products", "bar @9"): "between stores of two turns, if the loop inside of one does not run",
     ("gated", 'fence {kind "mma"} @13'): "of the second product, before whose registers are touched",
 }
-# By the statement before it: strips of which each thread reads what it has copied itself.  The last
-# wait's barrier is for all of them.
-NEEDLESS_AFTER = {("softmax", f"cp.wait {{groups {n}}} @9", "bar @9") for n in range(1, 8)}
-
 
 def is_needless(name, lines, i):
     key = name.split()[0], lines[i].strip()
-    after = key[0], lines[i - 1].strip(), key[1]
-    return key in NEEDLESS or (*key, lines[i + 1].strip()) in NEEDLESS or after in NEEDLESS_AFTER
+    return key in NEEDLESS or (*key, lines[i + 1].strip()) in NEEDLESS
 
 
 def case(file, kernel, grid, defines="", **args):
