@@ -6,10 +6,10 @@
 const Helper c_helpers_products[] = {
     {"BLOCK_OF_SUMS", NULL,
      "/* A function that adds to rows of vectors of sums, sums_row bytes apart, the products of\n"
-     " * so many numbers of each row, left_step bytes apart, and of vectors. */\n"
-     "#define BLOCK_OF_SUMS(name, rows, vectors, V, load, vload, vsplat, add) \\\n"
-     "  COMMON void name(char *sums, int64_t sums_row, char *const *left, int64_t left_step, \\\n"
-     "      const char *right, int64_t right_row, int64_t depth) { \\\n"
+     " * so many numbers of each row, left_step bytes apart, and of vectors, right_row apart. */\n"
+     "#define BLOCK_OF_SUMS(name, rows, vectors, sums_row, left_step, right_row, V, \\\n"
+     "    load, vload, vsplat, add) \\\n"
+     "  COMMON void name(char *sums, char *const *left, const char *right, int64_t depth) { \\\n"
      "    const int64_t vector = sizeof(V); \\\n"
      "    V s[(rows) * (vectors)]; \\\n"
      "    const char *a[rows]; \\\n"

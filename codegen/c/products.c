@@ -222,20 +222,41 @@ static void call_tiles(Gen *g, const ProductLoop *t, const char *rows) {
   c_line(g, "    .streams = %s});", t->right->mems[0].buffer ? "false" : "true");
 }
 
+/* Steps that are known when the function is compiled take no registers in it. */
+typedef struct {
+  long long sums_row, left, right_row;
+} BlockSteps;
+
+static BlockSteps steps_of(const Gen *g, const ProductLoop *t) {
+  const NestIndex *k = t->loop->index;
+  const int64_t vector = (int64_t)dtype_bytes(t->product->type) * g->nest->lanes;
+  return (BlockSteps){vector * coefficient(&t->product->dsts[0].sub, t->sum_row),
+                      affine_coef(&t->left->mems[0].bytes, k),
+                      affine_coef(&t->right->mems[0].bytes, k)};
+}
+
+static const char *step_name(Gen *g, long long step) {
+  return step < 0 ? c_text(g, "m%lld", -step) : c_text(g, "%lld", step);
+}
+
 /* The function's name, as no user's is; its definition is noted. */
 static const char *function_of(Gen *g, const ProductLoop *t) {
   const NestStmt *s = t->product;
+  const BlockSteps steps = steps_of(g, t);
   const char *type = dtype_name(s->type), *op = tile_op_name(s->op);
   int rows = extent_of(t->row), vectors = extent_of(t->vector);
-  const char *name = c_text(g, "nereid_%s_%s_%dx%d", op, type, rows, vectors);
-  const char *text = c_text(g,
-                            "#ifndef IS_%s\n"
-                            "#define IS_%s\n"
-                            "BLOCK_OF_SUMS(%s, %d, %d, %s,\n"
-                            "    load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
-                            "#endif\n",
-                            name, name, name, rows, vectors, c_vector_type(s->type), type, type,
-                            type, op, type);
+  const char *name = c_text(g, "nereid_%s_%s_%dx%d_%s_%s_%s", op, type, rows, vectors,
+                            step_name(g, steps.sums_row), step_name(g, steps.left),
+                            step_name(g, steps.right_row));
+  const char *text =
+      c_text(g,
+             "#ifndef IS_%s\n"
+             "#define IS_%s\n"
+             "BLOCK_OF_SUMS(%s, %d, %d, %lld, %lld, %lld,\n"
+             "    %s, load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
+             "#endif\n",
+             name, name, name, rows, vectors, steps.sums_row, steps.left, steps.right_row,
+             c_vector_type(s->type), type, type, type, op, type);
   for (size_t i = 0; i < g->functions.len; i++)
     if (!strcmp(g->functions.data[i], text)) return name;
   vec_push(g->arena, &g->functions, text);
@@ -247,12 +268,8 @@ void c_product_functions(Gen *g, Text *out) {
 }
 
 static void call_block(Gen *g, const ProductLoop *t, const char *rows) {
-  const NestIndex *k = t->loop->index;
-  const int64_t vector = (int64_t)dtype_bytes(t->product->type) * g->nest->lanes;
-  c_line(g, "%s((char *)&%s, %lld, %s, %lld, %s, %lld, %d);", function_of(g, t), first_sum(g, t),
-         (long long)(vector * coefficient(&t->product->dsts[0].sub, t->sum_row)), rows,
-         (long long)affine_coef(&t->left->mems[0].bytes, k), right_address(g, t),
-         (long long)affine_coef(&t->right->mems[0].bytes, k), k->extent);
+  c_line(g, "%s((char *)&%s, %s, %s, %d);", function_of(g, t), first_sum(g, t), rows,
+         right_address(g, t), t->loop->index->extent);
 }
 
 static void put_call(Gen *g, const ProductLoop *t) {
