@@ -161,11 +161,12 @@ static uint64_t library_number(const Writer *w, const CpuCode *library) {
   return i;
 }
 
-/* Kernels that were compiled together are stored so: their libraries are those that run. */
+/* Kernels that were compiled together are stored so: their libraries are those that run.  Those
+ * that are interpreted have none: their images have tile IR. */
 static void put_libraries(Writer *w, const PlanKernels *k) {
   for (size_t i = 0; i < k->list.len && !w->images; i++) {
     const CpuCode *library = cpu_code(&k->list.data[i]->kernel->loaded[0]);
-    if (library_number(w, library) == w->libraries.len)
+    if (library && library_number(w, library) == w->libraries.len)
       vec_push(w->arena, &w->libraries, library);
   }
   put_number(&w->out, w->libraries.len);
@@ -188,7 +189,8 @@ static int put_kernels(Writer *w, const PlanKernels *k) {
     if (code) break;
     put_text(&w->out, k->list.data[i]->key);
     put_bytes(&w->out, data, size);
-    put_number(&w->out, w->images ? IN_IMAGE : library_number(w, cpu_code(&kernel->loaded[0])));
+    const CpuCode *library = w->images ? NULL : cpu_code(&kernel->loaded[0]);
+    put_number(&w->out, library ? library_number(w, library) : IN_IMAGE);
     nereid_text_free(data);
   }
   return code;

@@ -170,6 +170,17 @@ static void add_alias_check(Maker *m) {
   v->ordered_size = text.len;
 }
 
+/* A brief kernel of a CPU may be interpreted where it runs once. */
+static void add_interpreted(Maker *m) {
+  const Unit *u = m->c->unit;
+  ImageVariant *v = &m->variant;
+  if (v->ordered || !u->tile || m->kind != NEREID_C) return;
+  if (c_program_ns(v->code) > INTERPRETED_NS) return;
+  Text text = lower_ordered_text(u);
+  v->ordered = text.data;
+  v->ordered_size = text.len;
+}
+
 static IntExpr launch_value(const Maker *m, const LaunchValue *v) {
   Arena *a = m->c->arena;
   if (!v->param) return (IntExpr){.text = arena_printf(a, "%lld", (long long)v->scale)};
@@ -219,6 +230,7 @@ static int describe_interface(void *arg) {
   add_slots(m);
   add_certain_reach(m);
   add_alias_check(m);
+  add_interpreted(m);
   return 0;
 }
 

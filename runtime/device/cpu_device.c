@@ -27,7 +27,7 @@ enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOO
 
 /* More libraries than cores tell how far it is, and the last ones keep all cores busy.  Each costs
  * the compiler's start, and the functions that its kernels share with those of others. */
-enum { LIBRARY_KERNELS = 8 };
+enum { LIBRARY_KERNELS = 8, BRIEF_LIBRARY_KERNELS = 16 };
 
 /* Kernels that together take no more of a call than this, by estimate, are compiled quickly: at -Og
  * GCC takes half the time, and they run 2.6 times as long.  A call that takes 15 us from Python
@@ -55,7 +55,8 @@ typedef struct {
 typedef struct {
   nereid_device *device;
   Arena *arena;
-  LoadItem *items;
+  const LoadItem *given;
+  LoadItem *items; /* of those given, the ones that are compiled */
   int n;
   bool *brief; /* of each item: it takes little of a call's time */
   Library *libraries;
@@ -90,7 +91,10 @@ static void code_release(CpuCode *c) {
   free(c);
 }
 
-const CpuCode *cpu_code(const Loaded *l) { return l->code; }
+/* Kernels without an entry are interpreted. */
+static bool is_interpreted(const Loaded *l) { return !l->entry; }
+
+const CpuCode *cpu_code(const Loaded *l) { return is_interpreted(l) ? NULL : l->code; }
 
 const char *cpu_code_bytes(size_t *size, const CpuCode *c) {
   *size = c->size;
@@ -433,7 +437,8 @@ static void build_library(void *context, size_t i) {
 
 static void cpu_unload(nereid_device *d, Loaded *l) {
   (void)d;
-  code_release(l->code);
+  if (is_interpreted(l)) interp_unload_ordered(l);
+  else code_release(l->code);
   l->code = NULL;
 }
 
@@ -476,6 +481,30 @@ static void find_brief(Loading *w) {
     sum += times[i].ns;
     w->brief[times[i].item] = times[i].ns > 0 && sum <= fmax(BRIEF_NS, BRIEF_SHARE * call);
   }
+}
+
+/* ---- which kernels are interpreted ---- */
+
+/* One that is soon over, and one whose code was left out of an executable's bytes, since it was
+ * interpreted before. */
+static bool may_be_interpreted(const LoadItem *item) {
+  if (!item->variant->size) return true;
+  const double ns = item->use.once ? call_ns(item) : 0;
+  return ns > 0 && ns <= INTERPRETED_NS;
+}
+
+/* Loads them, and leaves the others. */
+static void take_interpreted(Loading *w) {
+  int left = 0;
+  w->items = ARENA_ARRAY(w->arena, LoadItem, (size_t)w->n);
+  for (int i = 0; i < w->n; i++) {
+    const LoadItem *item = &w->given[i];
+    const bool done = may_be_interpreted(item) &&
+                      interp_load_ordered(item->image, item->variant, item->out);
+    if (done) load_ready(item);
+    else w->items[left++] = *item;
+  }
+  w->n = left;
 }
 
 /* ---- which kernels make a library together ---- */
@@ -546,11 +575,12 @@ static void add_made(Loading *w, int first, LoadItem *item) {
 /* Texts to compile, those that are compiled quickly or the others. */
 static void divide_texts(Loading *w, bool brief) {
   LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
+  const int each = brief ? BRIEF_LIBRARY_KERNELS : LIBRARY_KERNELS;
   int n = 0;
   for (int i = 0; i < w->n; i++)
     if (!cpu_is_library(w->items[i].variant) && w->brief[i] == brief) sorted[n++] = &w->items[i];
   qsort(sorted, (size_t)n, sizeof *sorted, larger_text_first);
-  for (int i = 0; i < n && (w->nlibraries < host_cores() || i * LIBRARY_KERNELS < n); i++)
+  for (int i = 0; i < n && (w->nlibraries < host_cores() || i * each < n); i++)
     add_library(w, brief);
   for (int i = 0; i < n; i++) library_add_item(library_for(w, sorted[i]), sorted[i]);
 }
@@ -616,6 +646,7 @@ static void name_library(Library *l) {
 
 static int load_libraries_body(void *arg) {
   Loading *w = arg;
+  take_interpreted(w);
   find_brief(w);
   divide_into_libraries(w);
   write_texts(w);
@@ -639,13 +670,14 @@ static int first_library_failure(Loading *w) {
 
 /* The device's load_all and unload. */
 static int cpu_load(nereid_device *d, LoadItem *items, int n) {
-  Loading w = {.device = d, .arena = arena_new(), .items = items, .n = n};
+  Loading w = {.device = d, .arena = arena_new(), .n = n};
   if (!w.arena) return error_out_of_memory();
   for (int i = 0; i < n; i++) {
     const ImageVariant *v = items[i].variant;
     items[i].out->resources =
         (nereid_kernel_resources){.threads = v->threads, .shared_bytes = v->shared};
   }
+  w.given = items;
   int code = error_guard_stage(w.arena, "load", load_libraries_body, &w);
   if (!code) code = first_library_failure(&w);
   for (int i = 0; i < n && code; i++) cpu_unload(d, items[i].out);
@@ -748,6 +780,7 @@ static bool is_interrupted(void *context) {
 
 static int launch_on_cpu(const Start *s, void *stream) {
   (void)stream;
+  if (is_interpreted(s->chosen)) return interp_launch_ordered(s);
   nereid_device *d = s->kernel->device;
   const Cpu *cpu = d->state;
   const TeamHooks hooks = {.at_once = s->flags & NEREID_LAUNCH_COOPERATIVE,

@@ -247,6 +247,19 @@ void device_return(nereid_device *d, const void *p);
  * unknown. */
 int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
                     const LoadUse *uses, int n, const LoadWatch *watch);
+/* ---- interp_device.c: kernels that device cpu interprets ---- */
+
+/* A kernel that runs once, on weights, and takes no more nanoseconds than this is interpreted: that
+ * takes 100 ns an element, 400 times as long, but GCC needs 15 ms for the kernel (decision 770). */
+#define INTERPRETED_NS 20e3
+
+/* Loads the kernel from its tile IR in order; false: there is none, or it has ops that device cpu
+ * computes otherwise (products, which round their operands, prints, assertions). */
+bool interp_load_ordered(const nereid_image *image, const ImageVariant *v, Loaded *out);
+void interp_unload_ordered(Loaded *l);
+/* Checks no access against who wrote before: kernels that were compiled tell nothing of theirs. */
+int interp_launch_ordered(const Start *s);
+
 /* ---- load_items.c ---- */
 
 /* For devices: the item is loaded. */

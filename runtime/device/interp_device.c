@@ -1,4 +1,5 @@
-/* The two devices that interpret: `interp` the tile IR, `nest` loop nests of level thread. */
+/* The two devices that interpret: `interp` the tile IR, `nest` loop nests of level thread; and the
+ * kernels that device cpu interprets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +195,22 @@ static void map_slot(Running *r, Pool *names, int slot) {
   else if (p && !a) memory_add_foreign(r->memory, name, (uint32_t)slot);
 }
 
+/* A compiled kernel may have written memory, and it may be a file's, which the device knows not:
+ * any address is then the argument's. */
+static bool map_unchecked(void *running) {
+  Running *r = running;
+  Pool *names = pool_new(r->arena);
+  for (int i = 0; i < r->start->chosen->variant->nslots; i++) {
+    const ImageParam *param = pointer_param(r, i);
+    char *data = NULL;
+    size_t size = SIZE_MAX;
+    if (!param) continue;
+    slot_bytes(r, i, &data, &size);
+    memory_add(r->memory, pool_name(names, param->name), (uint32_t)i, data, size, true);
+  }
+  return true;
+}
+
 /* The bytes of the arguments, and all other memory that the device knows: tables of pointers may
  * lead there. */
 static bool map_locked(void *running) {
@@ -213,8 +230,9 @@ static void unlock_device(void *running) {
 }
 
 static void map_memory(Running *r) {
+  const bool checks = device_checks_accesses(r->start->kernel->device);
   pthread_mutex_lock(&r->start->kernel->device->lock);
-  arena_guard(r->arena, map_locked, unlock_device, r);
+  arena_guard(r->arena, checks ? map_locked : map_unchecked, unlock_device, r);
   unlock_device(r);
 }
 
@@ -313,6 +331,57 @@ static int launch_in_interp(const Start *s, void *stream) {
   arena_free(r.arena);
   return code;
 }
+
+/* ---- for device cpu ---- */
+
+/* Ops that have the same bits in both: no approximations (roots and quotients are rounded by both),
+ * no sums whose order is free, no products, whose operands are rounded here. */
+static bool is_computed_otherwise(TileCode op) {
+  switch (op) {
+    case TILE_DIV:
+    case TILE_RCP:
+    case TILE_SQRT:
+    case TILE_RSQRT: return false;
+    case TILE_DOT:
+    case TILE_DOT2:
+    case TILE_DOT4:
+    case TILE_REDUCE:
+    case TILE_SCAN:
+    case TILE_ATOMIC_RMW:
+    case TILE_ATOMIC_CAS:
+    case TILE_PRINT:
+    case TILE_ASSERT:
+    case TILE_ASM:
+    case TILE_ASM_IMPURE: return true;
+    default: return tile_op_flags(op) & TILE_APPROX;
+  }
+}
+
+static void note_otherwise(TileOp *op, void *found) {
+  bool *otherwise = found;
+  *otherwise |= is_computed_otherwise(op->code);
+}
+
+bool interp_load_ordered(const nereid_image *image, const ImageVariant *v, Loaded *out) {
+  if (!v->ordered) return false;
+  ImageVariant tile = *v;
+  tile.code = v->ordered;
+  tile.size = v->ordered_size;
+  tile.source = tile.file = NULL;
+  if (load_parsed(NULL, image, &tile, out)) return false;
+  const Parsed *p = out->code;
+  bool otherwise = !p->unit->tile;
+  if (!otherwise) tile_walk(p->unit->tile->body, note_otherwise, &otherwise);
+  if (otherwise) interp_unload_ordered(out);
+  return !otherwise;
+}
+
+void interp_unload_ordered(Loaded *l) {
+  unload_parsed(NULL, l);
+  l->code = NULL;
+}
+
+int interp_launch_ordered(const Start *s) { return launch_in_interp(s, NULL); }
 
 /* ---- the two devices ---- */
 

@@ -76,7 +76,8 @@ typedef struct {
   over
                       image_bound_names; without text: unknown.  NULL: all are */
   const char *ordered; /* tile IR of the kernel, which is compiled to keep the order of all accesses
-                          where `noalias` does not hold; NULL: such a launch is refused */
+                          where `noalias` does not hold; NULL: such a launch is refused.  Brief
+                          kernels for CPUs have it, too, to be interpreted */
   size_t ordered_size;
   int deep; /* stages of rings that fill shared memory, for launches of which a multiprocessor has
                one program at most, compiled from `ordered`; 0: there are none */

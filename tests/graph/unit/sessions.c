@@ -1,5 +1,6 @@
 /* Sessions, static inputs, memory of the caller's, numbers that a model returns, and executables as
  * bytes, on the interpreters and on the CPU. */
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -585,6 +586,63 @@ static void compiled_once(void) {
   temp_free(&t);
 }
 
+/* A kernel that runs once, before all calls, and is soon over, with an op of the caller's. */
+static nereid_executable *make_once_briefly(nereid_device *d, const char *op) {
+  char text[1024];
+  snprintf(text, sizeof text,
+           "class GraphModule(torch.nn.Module):\n"
+           "    def forward(self, x: \"f32[8]\"):\n"
+           "        i: \"f32[8]\" = torch.ops.aten.arange.start_step(0, 8, 1, "
+           "dtype = torch.float32)\n"
+           "        s: \"f32[8]\" = torch.ops.aten.%s.default(i)\n"
+           "        f: \"f32[8]\" = torch.ops.aten.flip.default(s, [0])\n"
+           "        a: \"f32[8]\" = torch.ops.aten.cumsum.default(x, 0)\n"
+           "        b: \"f32[8]\" = torch.ops.aten.mul.Tensor(a, f)\n"
+           "        return (b,)\n",
+           op);
+  return make(d, text, NULL);
+}
+
+static void run_roots(nereid_executable *e) {
+  float x[8] = {1, 1, 1, 1, 1, 1, 1, 1}, y[8];
+  int64_t shape[1] = {8};
+  nereid_tensor in = floats(x, 1, shape), out = floats(y, 1, shape);
+  check_got(!nereid_executable_run(e, &in, 1, &out, 1, NULL), "a run", nereid_error_message());
+  for (int i = 0; i < 8; i++) check(y[i] == (float)(i + 1) * sqrtf((float)(7 - i)), "a root");
+}
+
+/* No compiler makes a brief kernel that runs once, and the executable's bytes have it nevertheless.
+ * One with an approximation is compiled: calls would depend on where it ran. */
+static void interpreted_once(void) {
+  TempFolder t;
+  nereid_executable *again = NULL;
+  char *data = NULL;
+  size_t size = 0;
+  if (temp_new(&t)) abort();
+  unsetenv("CC");
+  count_compilations(&t);
+  setenv("NEREID_CACHE_DIR", "", 1);
+  nereid_device *d = open_device("cpu");
+  nereid_executable_free(make_once_briefly(d, "exp"));
+  check(compilations(&t, "kernel.c") == 2, "an approximation is compiled");
+  nereid_executable *e = make_once_briefly(d, "sqrt");
+  check(compilations(&t, "kernel.c") == 1, "a kernel of calls alone is compiled");
+  run_roots(e);
+  check_got(!nereid_executable_bytes(&data, &size, e, NULL), "bytes", nereid_error_message());
+  nereid_executable_free(e);
+  nereid_device_close(d);
+  setenv("CC", "no-compiler", 1);
+  d = open_device("cpu");
+  nereid_executable_source s = {.data = data, .size = size};
+  check_got(!nereid_executable_from_bytes(&again, &s, d), "without a compiler",
+            nereid_error_message());
+  if (again) run_roots(again);
+  nereid_executable_free(again);
+  nereid_text_free(data);
+  nereid_device_close(d);
+  temp_free(&t);
+}
+
 int main(void) {
   static const char *const devices[] = {"interp", "nest", "cpu"};
   for (int i = 0; i < 3; i++) {
@@ -607,5 +665,6 @@ int main(void) {
   lent((LentCase){LENT_OVER, "interp", NULL, true, false, 0});
   broken_bytes();
   compiled_once();
+  interpreted_once();
   return report();
 }
