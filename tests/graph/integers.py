@@ -47,7 +47,11 @@ def open_shape(x):
     return ["b", *x.shape[1:]] if x.ndim < 4 else ["b", x.shape[1], "h", "w"]
 
 
-def run(name, nodes, given, fixed, outputs, want, devices, folder, more=()):
+def close(got, want):
+    return got.shape == want.shape and np.allclose(got, want, 1e-5, 1e-4)
+
+
+def run(name, nodes, given, fixed, outputs, want, devices, folder, more=(), same=np.array_equal):
     """`given` are inputs, whose first axis is open, `fixed` are of the file."""
     types = {n: onnx_text.type_of(onnx_text.CODES[x.dtype.str.lstrip("<|")],
                                   open_shape(x) if n == "a" else x.shape)
@@ -63,7 +67,7 @@ def run(name, nodes, given, fixed, outputs, want, devices, folder, more=()):
     for device in devices:
         done = subprocess.run([NEREID, "graph", folder / "model.onnx", *files, "--device", device,
                                "--out-dir", folder / "out", *more], capture_output=True, text=True)
-        good = done.returncode == 0 and np.array_equal(np.load(folder / "out/output_0.npy"), want)
+        good = done.returncode == 0 and same(np.load(folder / "out/output_0.npy"), want)
         check(good, f"{name} on {device}: {done.stderr[-300:]}")
 
 
@@ -150,7 +154,42 @@ def convolutions(devices, folder):
             want.astype(np.int32), devices, folder)
 
 
-GROUPS = {"products": products, "extremes": extremes,
+def dequantized(devices, folder):
+    """Products of results of DequantizeLinear are exact products of the bytes, times scales: scales
+    of columns, one for all, vectors of one; a scale of each row of the sum is none of columns."""
+    rng = np.random.default_rng(31)
+    for i, (kind, zero) in enumerate([("columns", "columns"), ("one", "one"), ("vector", "none"),
+                                      ("columns", "none"), ("rows", "none")]):
+        shape, n = SIZES[i]
+        a, b = bytes_of(rng, U8 if i % 2 else I8, *shape), bytes_of(rng, I8, shape[-1], n)
+        count = {"columns": n, "one": 1, "vector": 1, "rows": shape[-1]}[kind]
+        q, by = zero_of(rng, zero, b, 1)
+        s = np.float32(0.031)
+        t = rng.uniform(0.01, 0.1, count).astype(np.float32)
+        fixed = {"b": b, "t": t[0] if kind == "one" else t, "s": s}
+        if q is not None:
+            fixed["q"] = q
+        more = dict(axis=0) if kind == "rows" else {}
+        gemm = kind == "columns" and zero == "none" and len(shape) == 2
+        if gemm:  # the transpose of the matrix, whose columns are rows there
+            fixed["b"], more = np.ascontiguousarray(b.T), dict(axis=0)
+        nodes = [onnx_text.node("DequantizeLinear", "a s", "x"),
+                 onnx_text.node("DequantizeLinear", ["b", "t"] + ["q"] * (q is not None), "y",
+                                **more),
+                 onnx_text.node("Gemm", "x y", "z", transB=1) if gemm
+                 else onnx_text.node("MatMul", "x y", "z")]
+        if kind == "rows":
+            exact = ((a * s).astype("f8") @ (b.astype("f4") * t[:, None]).astype("f8"))
+            run(f"scales of {kind}", nodes, {"a": a}, fixed, "z", exact, devices, folder,
+                same=close)
+            continue
+        sums = a.astype(np.int64) @ (b.astype(np.int64) - by)
+        want = sums.astype(np.float32) * (s * t)
+        run(f"scales of {kind}, zero points of {zero}", nodes, {"a": a}, fixed, "z", want, devices,
+            folder)
+
+
+GROUPS = {"products": products, "extremes": extremes, "dequantized": dequantized,
           "convolutions": convolutions}
 
 

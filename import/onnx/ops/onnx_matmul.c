@@ -2,7 +2,9 @@
 #include "import/onnx/ops/onnx_shared.h"
 
 void onnx_op_matmul(OnnxCall *c) {
-  onnx_set(c, 0, build_op2(&c->b, OP_aten_matmul_default, onnx_in(c, 0), onnx_in(c, 1)));
+  Node *exact = onnx_dequantized_product(c, 0, 1, false);
+  onnx_set(c, 0, exact ? exact : build_op2(&c->b, OP_aten_matmul_default, onnx_in(c, 0),
+                                           onnx_in(c, 1)));
 }
 
 static Node *scale_product(OnnxCall *c, Node *x, double factor) {
@@ -16,7 +18,6 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z) {
   Build *b = &c->b;
   infer_rank(&b->in, &x->type, 2, 2);
   infer_rank(&b->in, &y->type, 2, 2);
-  onnx_ignore(c, "broadcast"); /* before opset 7; C broadcasts always */
   bool left = onnx_flag(c, "transA", false), right = onnx_flag(c, "transB", false);
   double alpha = onnx_float(c, "alpha", 1), beta = onnx_float(c, "beta", 1);
   if (left) x = build_transpose(b, x, 0, 1);
@@ -29,7 +30,15 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z) {
   return z && beta != 0 ? build_add(b, product, scale_product(c, z, beta)) : product;
 }
 
+static Node *dequantized_gemm(OnnxCall *c, Node *z) {
+  bool scaled = onnx_float(c, "alpha", 1) != 1 || onnx_float(c, "beta", 1) != 1;
+  if (scaled || onnx_flag(c, "transA", false)) return NULL;
+  Node *y = onnx_dequantized_product(c, 0, 1, onnx_flag(c, "transB", false));
+  return y && z ? build_add(&c->b, y, z) : y;
+}
+
 void onnx_op_gemm(OnnxCall *c) {
-  Node *x = onnx_in(c, 0), *y = onnx_in(c, 1), *z = onnx_optional(c, 2);
-  onnx_set(c, 0, onnx_gemm(c, x, y, z));
+  Node *z = onnx_optional(c, 2), *exact = dequantized_gemm(c, z);
+  onnx_ignore(c, "broadcast"); /* before opset 7; C broadcasts always */
+  onnx_set(c, 0, exact ? exact : onnx_gemm(c, onnx_in(c, 0), onnx_in(c, 1), z));
 }

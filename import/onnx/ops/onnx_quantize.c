@@ -231,6 +231,57 @@ Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *sca
   return build_mul(b, build_to(b, sums, DT_F32), build_mul(b, q.scale, scale));
 }
 
+/* What DequantizeLinear made from bytes: with one scale and zero point, or one for each index along
+ * the last axis of a matrix, of which a product may take the transpose. */
+typedef struct {
+  OnnxFactor factor;
+  Node *scale;
+} Dequantized;
+
+static bool is_along(OnnxCall *maker, const OnnxValue *v, const ValueType *x, uint32_t axis) {
+  uint32_t rank = v->type.rank;
+  if (rank == 0 || (rank == 1 && dim_is(v->type.shape[0], 1))) return true;
+  return rank == 1 && axis < x->rank && onnx_axis(maker, onnx_int(maker, "axis", 1), x->rank) == axis;
+}
+
+static Node *parameter_of(OnnxCall *c, OnnxValue *v) {
+  Node *x = onnx_node_of(c, v);
+  return rank_of(x) && dim_is(x->type.shape[0], 1) ? build_view(&c->b, x, 0, NULL) : x;
+}
+
+/* Its scale may have that axis; GRAPH_RANK_MAX: none. */
+static bool find_dequantized(OnnxCall *c, const OnnxValue *v, uint32_t axis, Dequantized *found) {
+  OnnxCall *m = v->maker;
+  if (!m || m->op->translate != onnx_op_dequantize || m->nin < 2 || v->type.dtype != DT_F32)
+    return false;
+  OnnxValue *x = m->in[0], *scale = m->in[1], *zero = onnx_has(m, 2) ? m->in[2] : NULL;
+  DType t = x->type.dtype;
+  if (x->bits || (t != DT_I8 && t != DT_U8) || scale->type.dtype != DT_F32) return false;
+  if (onnx_int(m, "block_size", 0) || !is_along(m, scale, &x->type, axis)) return false;
+  if (zero && (zero->type.dtype != t || !is_along(m, zero, &x->type, axis))) return false;
+  found->factor.x = onnx_node_of(c, x);
+  found->factor.zero = zero ? parameter_of(c, zero) : NULL;
+  found->factor.from_zero = onnx_is_from_zero(m, 2);
+  found->scale = parameter_of(c, scale);
+  return true;
+}
+
+enum { TERMS_MAX = 1 << 15 }; /* sums of so many products of bytes fit in i32 */
+
+Node *onnx_dequantized_product(OnnxCall *c, uint32_t i, uint32_t j, bool turned) {
+  Build *b = &c->b;
+  Dequantized x, y;
+  const ValueType *left = onnx_type(c, i), *right = onnx_type(c, j);
+  if (left->rank < 2 || right->rank != 2) return NULL;
+  Dim k = right->shape[turned];
+  if (!dim_is_int(k) || k->value > TERMS_MAX || k != left->shape[left->rank - 1]) return NULL;
+  if (!find_dequantized(c, c->in[i], GRAPH_RANK_MAX, &x)) return NULL;
+  if (!find_dequantized(c, c->in[j], !turned, &y)) return NULL;
+  if (turned) y.factor.x = build_transpose(b, y.factor.x, 0, 1);
+  Node *sums = build_to(b, onnx_integer_product(c, x.factor, y.factor), DT_F32);
+  return build_mul(b, sums, build_mul(b, x.scale, y.scale));
+}
+
 /* Rescales in f32: the scale of the result is a fraction of those of the factors. */
 static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, Node *zero) {
   Build *b = &c->b;

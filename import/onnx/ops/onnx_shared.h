@@ -120,5 +120,8 @@ Node *onnx_integer_product(OnnxCall *c, OnnxFactor left, OnnxFactor right);
 /* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix whose elements, or
  * columns, are `scale` times as much. */
 Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *scale);
+/* The product of inputs i and j, a matrix, or its transpose, if both are results of
+ * DequantizeLinear: an exact one of their bytes, times their scales.  NULL: they are not. */
+Node *onnx_dequantized_product(OnnxCall *c, uint32_t i, uint32_t j, bool turned);
 
 #endif
