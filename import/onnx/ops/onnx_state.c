@@ -144,25 +144,164 @@ static Recurrence read_recurrence(OnnxCall *c) {
   return r;
 }
 
+/* The results of all tokens, [batch, tokens, heads, value's size]; *state is the first state, then
+ * the last one. */
+static Node *all_tokens(OnnxCall *c, const Recurrence *r, Node **state) {
+  Build *b = &c->b;
+  Dim tokens = r->key->type.shape[2];
+  if (!dim_is_int(tokens) || tokens->value > TOKENS_MAX || tokens->value < 1)
+    onnx_lack(c, "a symbolic number of tokens, or more than %d", TOKENS_MAX);
+  Arg rows = arg_list(b->in.g, (uint32_t)tokens->value);
+  for (uint32_t i = 0; i < rows.n; i++) {
+    Node *row;
+    *state = next_token(c, r, i, *state, &row);
+    rows.items[i] = arg_node(row);
+  }
+  return build(b, OP_aten_stack_default, ARGS(rows, build_int(b, 1)));
+}
+
 void onnx_op_linear_attention(OnnxCall *c) {
   Build *b = &c->b;
   Recurrence r = read_recurrence(c);
   onnx_ignore(c, "chunk_size"); /* how others compute the same */
   DType t = onnx_type(c, 0)->dtype, kept = onnx_has(c, 3) ? onnx_type(c, 3)->dtype : t;
   const Dim *s = r.key->type.shape, *q = r.query->type.shape;
-  if (!dim_is_int(s[2]) || s[2]->value > TOKENS_MAX || s[2]->value < 1)
-    onnx_lack(c, "a symbolic number of tokens, or more than %d", TOKENS_MAX);
   Dim sizes[] = {s[0], s[1], s[3], r.value->type.shape[3]};
   Node *state = onnx_has(c, 3) ? build_to(b, onnx_in(c, 3), DT_F32)
                                : build_full(b, 4, sizes, arg_float(0), DT_F32);
-  Arg rows = arg_list(b->in.g, (uint32_t)s[2]->value);
-  for (uint32_t i = 0; i < rows.n; i++) {
-    Node *row;
-    state = next_token(c, &r, i, state, &row);
-    rows.items[i] = arg_node(row);
-  }
-  Node *y = build(b, OP_aten_stack_default, ARGS(rows, build_int(b, 1)));
+  Node *y = all_tokens(c, &r, &state);
   Dim shape[] = {q[0], q[2], dim_mul(onnx_dims(c), q[1], sizes[3])};
   onnx_set(c, 0, build_to(b, build_view(b, y, 3, shape), t));
   if (onnx_wants(c, 1)) onnx_set(c, 1, build_to(b, state, kept));
+}
+
+/* ---- GatedDeltaNet: the same, of tokens that come first, with what is around it ---- */
+
+enum { NET_DECAY = 4, NET_BETA, NET_STATE, NET_LOG, NET_BIAS };
+
+typedef struct {
+  Dim batch, tokens;
+  Dim heads, keys, values; /* heads of the state, and sizes of its axes */
+} Net;
+
+/* Input x[tokens of all batches, ...], or [batch, tokens, ...], whose axes after the tokens are
+ * these, as [batch, heads, tokens, size] in f32. */
+static Node *net_heads(OnnxCall *c, const Net *n, Node *x, Dim heads, Dim size) {
+  Build *b = &c->b;
+  Node *y = build_view(b, build_to(b, x, DT_F32), 4, (Dim[]){n->batch, n->tokens, heads, size});
+  return build_transpose(b, y, 1, 2);
+}
+
+/* Each head of queries and keys for as many heads of the state. */
+static Node *spread_heads(OnnxCall *c, const Net *n, Node *x) {
+  Dims *d = onnx_dims(c);
+  const Dim *s = x->type.shape;
+  if (s[1] == n->heads) return x;
+  if (!dim_is_int(s[1]) || !dim_divisible(n->heads, s[1]->value))
+    onnx_lack(c, "heads of values that are no multiple of those of queries");
+  return shared_state(c, x, dim_floordiv(d, n->heads, s[1])->value);
+}
+
+static Node *unit_length(OnnxCall *c, Node *x) {
+  Build *b = &c->b;
+  Node *sum = build_sum(b, build_mul(b, x, x), 1u << 3, true);
+  sum = build_with(b, OP_aten_add_Tensor, sum, arg_float(1e-6));
+  return build_mul(b, x, build_op1(b, OP_aten_rsqrt_default, sum));
+}
+
+/* The logarithm of what a state keeps, of the raw numbers that input `decay` has. */
+static Node *net_decay(OnnxCall *c, const Net *n) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, NET_DECAY);
+  Dim all = value_numel(b->in.g, &x->type), own = dim_mul(onnx_dims(c), n->batch, n->tokens);
+  own = dim_mul(onnx_dims(c), own, n->heads);
+  Dim size = all == own ? build_const(b, 1) : n->keys;
+  Dim shape[] = {n->heads, build_const(b, 1), size};
+  Name how = onnx_string(c, "gate_activation", "none");
+  double bound = onnx_float(c, "gate_lower_bound", -5);
+  bool soft = !strcmp(how, "softplus") || !strcmp(how, "qwen");
+  bool bounded = !strcmp(how, "sigmoid") || !strcmp(how, "kda");
+  x = net_heads(c, n, x, n->heads, size);
+  if (!soft && !bounded && !strcmp(how, "none")) return x;
+  if (!soft && !bounded) onnx_fail(c, E_ONNX_ATTR_VALUE, "gate_activation", how);
+  Dim one[] = {n->heads, shape[1], shape[1]};
+  Node *rate = build_op1(b, OP_aten_exp_default, build_view(b, onnx_in(c, NET_LOG), 3, one));
+  Node *bias = onnx_in(c, NET_BIAS);
+  bool each = value_numel(b->in.g, &bias->type) == n->heads;
+  x = build_add(b, x, build_view(b, bias, 3, each ? one : shape));
+  if (soft) {
+    x = build_mul(b, rate, build_op1(b, OP_aten_softplus_default, x));
+    return build_op1(b, OP_aten_neg_default, x);
+  }
+  x = build_op1(b, OP_aten_sigmoid_default, build_mul(b, rate, x));
+  return build_with(b, OP_aten_mul_Tensor, x, arg_float(bound));
+}
+
+static Node *net_beta(OnnxCall *c, const Net *n) {
+  Build *b = &c->b;
+  Node *x = net_heads(c, n, onnx_in(c, NET_BETA), n->heads, build_const(b, 1));
+  Name how = onnx_string(c, "beta_activation", "none");
+  if (!strcmp(how, "none")) return x;
+  if (strcmp(how, "sigmoid")) onnx_fail(c, E_ONNX_ATTR_VALUE, "beta_activation", how);
+  return build_op1(b, OP_aten_sigmoid_default, x);
+}
+
+/* Queries, keys and values: three inputs, or columns of the first one. */
+static void net_operands(OnnxCall *c, const Net *n, Recurrence *r) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Node *x = onnx_in(c, 0);
+  uint32_t last = rank_of(x) - 1;
+  if (onnx_has(c, 1)) {
+    Dim heads = x->type.shape[last - 1];
+    r->query = net_heads(c, n, x, heads, n->keys);
+    r->key = net_heads(c, n, onnx_in(c, 1), heads, n->keys);
+    r->value = net_heads(c, n, onnx_in(c, 2), n->heads, n->values);
+    return;
+  }
+  Dim all = x->type.shape[last], values = dim_mul(d, n->heads, n->values);
+  Dim half = dim_floordiv(d, dim_sub(d, all, values), build_const(b, 2));
+  Dim heads = dim_floordiv(d, half, n->keys), two = dim_add(d, half, half);
+  r->query = net_heads(c, n, build_slice(b, x, last, build_const(b, 0), half, 1), heads, n->keys);
+  r->key = net_heads(c, n, build_slice(b, x, last, half, two, 1), heads, n->keys);
+  r->value = net_heads(c, n, build_slice(b, x, last, two, all, 1), n->heads, n->values);
+}
+
+void onnx_op_gated_delta_net(OnnxCall *c) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Recurrence r = {.group = 1};
+  bool decays, corrects;
+  read_rule(c, &decays, &corrects);
+  onnx_ignore(c, "chunk_size");
+  if (onnx_has(c, 3)) onnx_lack(c, "sequences of several lengths (cu_seqlens)");
+  if (onnx_int(c, "state_update_capacity", 0)) onnx_lack(c, "updates of the state as a result");
+  if (!onnx_has(c, NET_STATE)) onnx_lack(c, "no initial_state");
+  Node *state = onnx_in(c, NET_STATE);
+  const ValueType *t = onnx_type(c, 0);
+  uint32_t rank = onnx_has(c, 1) ? 3 : 2;
+  infer_rank(&b->in, &state->type, 4, 4);
+  infer_rank(&b->in, t, rank, rank + 1);
+  const Dim *s = state->type.shape;
+  Net n = {.batch = s[0], .heads = s[1], .keys = s[3], .values = s[2]};
+  bool apart = t->rank > rank;
+  n.tokens = apart ? t->shape[1] : dim_floordiv(d, t->shape[0], n.batch);
+  net_operands(c, &n, &r);
+  bool unit = onnx_flag(c, "qk_l2_norm", false);
+  for (int i = 0; i < 2; i++) {
+    Node **x = i ? &r.key : &r.query;
+    *x = spread_heads(c, &n, unit ? unit_length(c, *x) : *x);
+  }
+  if (decays) r.decay = net_decay(c, &n);
+  if (corrects) r.beta = net_beta(c, &n);
+  if (!dim_is_int(n.keys)) onnx_lack(c, "heads of a symbolic size");
+  r.scale = onnx_float(c, "scale", 0);
+  if (r.scale == 0) r.scale = 1 / sqrt((double)n.keys->value);
+  state = build_transpose(b, build_to(b, state, DT_F32), 2, 3);
+  Node *y = all_tokens(c, &r, &state);
+  Dim rows[] = {dim_mul(d, n.batch, n.tokens), n.heads, n.values};
+  Dim shape[] = {n.batch, n.tokens, n.heads, n.values};
+  y = apart ? build_view(b, y, 4, shape) : build_view(b, y, 3, rows);
+  onnx_set(c, 0, build_to(b, y, t->dtype));
+  if (onnx_wants(c, 1)) onnx_set(c, 1, build_transpose(b, state, 2, 3));
 }

@@ -49,6 +49,14 @@ PROMPT = [normal(28, 2, 3, 64), normal(29, 2, 3, 32), normal(30, 2, 3, 32)]
 PACKED = normal(31, 2, 1, 128)
 WHOLE = [None, None, np.array([2, 2], np.int32), number(3, np.int32)]
 
+# 4 streams of 8 features for 2 x 3 tokens
+FOUR_STREAMS = normal(97, 2, 3, 4, 8)
+REPEATED = np.array([[1, 2, 3, 1, 2, 3, 1, 2], [4, 4, 4, 4, 4, 4, 4, 4]])
+# 2 x 3 tokens with 2 heads of queries and keys, 5 long, and 4 of values, 6 long
+NET = [normal(98, 6, 2, 5), normal(99, 6, 2, 5), normal(100, 6, 4, 6), -np.abs(normal(101, 6, 4)),
+       np.abs(normal(102, 6, 4)), normal(103, 2, 4, 6, 5), normal(104, 4), normal(107, 4)]
+NET_OF_ONE = np.concatenate([x.reshape(6, -1) for x in NET[:3]], 1)
+
 PADDED = np.array([2, 0], np.int32)
 
 A8, B8 = bytes_of(32, 3, 4), bytes_of(33, 3, 4)
@@ -279,6 +287,37 @@ CALLS = [
     (MS + "CausalConvWithState", 17, [normal(75, 2, 3, 5), normal(76, 3, 1, 3), normal(77, 3),
                                       normal(78, 2, 3, 2)], dict(activation="silu"), 2),
     (MS + "Trilu", 17, [normal(79, 3, 4), number(1, np.int64)], dict(upper=0), 1),
+    (MS + "HyperConnectionPreMix", 17, [FOUR_STREAMS, normal(81, 2, 3, 4)],
+     dict(reduction_scale=0.5), 1),
+    (MS + "HyperConnectionPreMix", 17, [FOUR_STREAMS, normal(82, 2, 3, 4, 8)], {}, 1),
+    (MS + "HyperConnectionPreMix", 17, [FOUR_STREAMS.reshape(2, 3, 32), normal(83, 2, 3, 32)],
+     dict(num_branches=4), 1),
+    (MS + "HyperConnectionPostMix", 17, [FOUR_STREAMS, normal(84, 2, 3, 8), normal(85, 2, 3, 4, 1),
+                                         normal(86, 2, 3, 4, 4)], {}, 1),
+    (MS + "HyperConnectionPostMix", 17, [FOUR_STREAMS.reshape(2, 3, 32), normal(87, 2, 3, 8),
+                                         normal(88, 2, 3, 4)], dict(num_branches=4), 1),
+    (MS + "EngramGate", 17, [FOUR_STREAMS, normal(89, 2, 3, 4, 8), normal(90, 2, 3, 8),
+                             normal(91, 4, 8), normal(92, 4, 8), normal(93, 4, 8)], {}, 2),
+    (MS + "NGramRepeatBlock", 17, [REPEATED, normal(94, 2, 9)], dict(ngram_size=3), 1),
+    (MS + "NGramRepeatBlock", 17, [REPEATED, normal(95, 2, 9)], dict(ngram_size=1), 1),
+    (MS + "NGramRepeatBlock", 17, [REPEATED, normal(96, 2, 9)], dict(ngram_size=9), 1),
+    (MS + "GatedDeltaNet", 17, [*NET[:3], None, *NET[3:6]], dict(qk_l2_norm=1), 2),
+    (MS + "GatedDeltaNet", 17, [*NET[:3], None, NET[3], None, NET[5]],
+     dict(update_rule="gated"), 2),
+    (MS + "GatedDeltaNet", 17, [*NET[:3], None, *NET[3:8]],
+     dict(qk_l2_norm=1, gate_activation="softplus", beta_activation="sigmoid", scale=0.7), 2),
+    (MS + "GatedDeltaNet", 17, [NET_OF_ONE, None, None, None, normal(105, 6, 4, 5), *NET[4:7],
+                                normal(106, 4, 5)],
+     dict(qk_l2_norm=1, gate_activation="kda", beta_activation="sigmoid"), 2),
+    (MS + "GatedDeltaNet", 17, [x.reshape(2, 3, *x.shape[1:]) for x in NET[:3]] + [None] +
+     [x.reshape(2, 3, 4) for x in NET[3:5]] + [NET[5]], dict(qk_l2_norm=1), 2),
+    ("Affine", 9, [MATRIX], dict(alpha=2.0, beta=0.5), 1),
+    ("Scale", 9, [MATRIX], dict(scale=3.0), 1),
+    ("ScaledTanh", 9, [MATRIX], dict(alpha=2.0, beta=0.5), 1),
+    ("ParametricSoftplus", 9, [MATRIX], dict(alpha=2.0, beta=0.5), 1),
+    ("ImageScaler", 9, [IMAGE], dict(scale=2.0, bias=[1.0, -0.5]), 1),
+    ("Crop", 9, [IMAGE], dict(border=[1, 2, 2, 1]), 1),
+    ("Crop", 9, [IMAGE], dict(border=[2, 1, 0, 0], scale=[2, 3]), 1),
     (MS + "QuantizeLinear", 17, [MATRIX, number(0.02), number(300, np.uint16)], {}, 1),
     (MS + "DequantizeLinear", 17, [A8, number(0.02), number(99, U1)], {}, 1),
 ]
