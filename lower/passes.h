@@ -21,7 +21,7 @@ X(hoist_loads, TILE, TILE, pass_hoist_loads, HAS_COALESCING, 0, "hoists loop-inv
 X(reverse_loops, TILE, TILE, pass_reverse_loops, HAS_COALESCING, 0, "runs a loop from its end if it loads what an earlier loop has loaded: caches have lost the beginning") \
 X(load_ahead, TILE, TILE, pass_load_ahead, HAS_COALESCING, 0, "loads what the next iteration of a loop reduces, where iterations meet at barriers") \
 X(early_loads, TILE, TILE, pass_early_loads, HAS_GRID_DEPENDENCIES, 0, "moves loads of memory that no running kernel writes before the wait for the kernel before this one") \
-X(narrow_lanes, TILE, TILE, pass_narrow_lanes, HAS_LOCKSTEP, 0, "halves the lanes of a CPU where most of the data are 64 bits wide, so that a vector fits a register") \
+X(narrow_lanes, TILE, TILE, pass_narrow_lanes, HAS_LOCKSTEP, 0, "halves the lanes of a CPU where most of the data are 64 bits wide, so that a vector fits a register, and where divisions leave shorter runs of neighbours") \
 X(turn_products, TILE, TILE, pass_turn_products, HAS_ASYNC_PROXY, 0, "computes the transpose of a product whose second operand a warpgroup's instruction can't read as memory has it") \
 X(schedule, TILE, SCHEDULED, pass_schedule, 0, 0, "assigns a layout to every tile that registers hold") \
 X(build, SCHEDULED, NEST, pass_build, 0, 0, "lowers ops on tiles to statements over layouts") \

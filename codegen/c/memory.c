@@ -3,7 +3,8 @@
  *   step 0                 one scalar access
  *   step of an element     a vector access; under a count of lanes or a mask that not all lanes
  *                          satisfy, one of the first lanes, or lane by lane
- *   another step           lane by lane, from lane 0's address, where all lanes have one guard
+ *   another step           where all lanes have one guard: of two elements, loads of neighbours,
+ *                          shuffled; else lane by lane, from lane 0's address
  *   known differences      of loads: one or two runs of neighbours, shuffled, where all lanes have
  *                          one guard
  *   anything else          lane by lane, from a vector of addresses
@@ -221,9 +222,27 @@ static const char *load_runs(Gen *g, const NestStmt *s, const Access *a) {
   return narrow ? c_text(g, "vdecode_%s(%s)", a->name, text) : text;
 }
 
+/* Every other element: a load of the first half with those between, and one that ends with the last
+ * lane; NULL: lanes are another step apart. */
+static const char *load_every_other(Gen *g, const NestStmt *s, const Access *a) {
+  DType t = s->type;
+  int lanes = g->nest->lanes;
+  bool every_other = a->spread.kind == SPREAD_LINEAR && a->spread.step == 2 * a->bytes;
+  if (!every_other || t == DT_I1 || t == DT_PTR || nest_int(s, NA_volatile, 0)) return NULL;
+  const char *at = a->lanes ? c_address(g, &s->mems[0], false) : a->at;
+  Text order = text_new(g->arena);
+  for (int l = 0; l < lanes; l++) text_printf(&order, ", %d", l < lanes / 2 ? 2 * l : 2 * l + 1);
+  bool narrow = c_is_narrow(t);
+  const char *unit = narrow ? dtype_name(dtype_int(8 * (unsigned)a->bytes, false)) : a->name;
+  const char *text = c_text(g, "vruns_%s(%d, (uint64_t)(%s), %lld%s)", unit, lanes, at,
+                            (long long)(lanes - 1) * a->bytes, order.data);
+  return narrow ? c_text(g, "vdecode_%s(%s)", a->name, text) : text;
+}
+
 static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   if (a->guard <= GUARD_SAME) {
     const char *text = load_runs(g, s, a);
+    if (!text) text = load_every_other(g, s, a);
     if (!text && a->lanes) text = c_text(g, "vgather_%s(%s)", a->name, a->at);
     if (!text)
       text = c_text(g, "vgather_step_%s(%s, %lld)", a->name, a->at, (long long)a->spread.step);
@@ -231,7 +250,9 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
     c_assign(g, s, dst, s->type, text, vector);
     return;
   }
-  c_line(g, "%s = vgather_mask_%s(%s, %s, %s);", c_ref_name(g, dst), a->name, a->at,
+  const char *v = c_ref_name(g, dst), *whole = load_every_other(g, s, a);
+  if (whole) c_line(g, "if (%s) %s = %s;", all_of(g, a), v, whole);
+  c_line(g, "%s%s = vgather_mask_%s(%s, %s, %s);", whole ? "else " : "", v, a->name, a->at,
          guard_mask(g, a), masked_off(g, s, dst));
 }
 

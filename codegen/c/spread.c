@@ -13,7 +13,7 @@ static const Spread unseen = {.kind = SPREAD_UNSEEN};
 static const Spread first = {.kind = SPREAD_FIRST};
 
 /* Steps past this are no addresses of anything; keeping them small keeps them from overflowing. */
-static const int64_t most_step = INT64_C(1) << 40;
+static const int64_t most_step = INT64_C(1) << 40, most_scale = INT64_C(1) << 22;
 
 static Spread linear_spread(int64_t step) {
   if (step > most_step || step < -most_step) return vector;
@@ -174,7 +174,7 @@ static Spread added_lanes(const Gen *g, Spread x, Spread y, int64_t scale) {
   for (int l = 0; l < g->nest->lanes; l++) {
     int64_t a = lane_offset(x, l), b = lane_offset(y, l);
     bool small = a < most_step && a > -most_step && b < most_step && b > -most_step;
-    if (!small || scale > INT16_MAX || scale < -INT16_MAX) return vector;
+    if (!small || scale > most_scale || scale < -most_scale) return vector;
     all[l] = a + scale * b;
   }
   return patterned(g, first, all);

@@ -376,6 +376,20 @@ static int64_t most_of_digits(const Bind *s, const Group *g) {
   return most;
 }
 
+/* A rest that is one number for all threads is a variable of the form, of known divisor. */
+static void add_whole_quotient(Value *v, const Form *dividend, int64_t divisor) {
+  NestVar *x = v->ref.kind == REF_VAR ? v->ref.var : NULL;
+  bool uniform = x && !v->mask && x->count == 1 && !v->ref.sub.n && !v->ref.sub.c;
+  for (int i = 0; i < dividend->n; i++) uniform &= !dividend->g[i].var || dividend->g[i].var->uniform;
+  if (!uniform) return;
+  Form quotient = form_var(x), sum = v->form;
+  if (!form_add(&sum, &quotient, 1)) return;
+  x->uniform = true;
+  x->div = divisor;
+  v->form = sum;
+  v->ref = ref_none();
+}
+
 /* A number whose variables are multiples of a power of two, and whose digits are less than that and
  * wholly above or below the divisor, as a vector's lanes are: variables and digits are divided each
  * for themselves.  The rule holds for variables that wrap, too. */
@@ -397,9 +411,11 @@ static bool divide_parts(Bind *s, const NestStmt *st, const Value *x, const Valu
     *out = (Value){.is_form = true, .form = divided, .type = st->type};
     return true;
   }
+  Form dividend = variables.form;
   variables = bind_materialized(s, variables);
   Value rest = combine_values(s, TILE_DIV, st->type, &variables, ref_int(c), 0);
   *out = with_rest(divided, &rest);
+  add_whole_quotient(out, &dividend, unit / c);
   return true;
 }
 

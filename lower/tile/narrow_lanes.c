@@ -7,10 +7,16 @@
  * for the machine with half of the lanes, where one there is.
  *
  * Data are the values that stored values are computed from: not addresses and masks, which are
- * often 64 bits wide where the data are not. */
+ * often 64 bits wide where the data are not.
+ *
+ * A kernel that divides an index by 24, as one of images with 24 channels does, has runs of 8
+ * neighbours.  Lanes of more than a run have a vector of quotients and load one by one, so as many
+ * lanes are taken as a run has elements.  A product's operands are copied by rows: its kernel keeps
+ * its lanes. */
 #include "lower/passes.h"
 
 enum { LOOP_TRIPS = 8, DEPTH_MOST = 6 }; /* assumed trips of a loop; deeper ones count no more */
+enum { RUN_LEAST = 4 };                  /* shorter runs are loaded one by one */
 
 typedef struct {
   Arena *arena; /* scratch */
@@ -91,11 +97,59 @@ static bool is_wide(const TileFunc *f, Arena *scratch) {
   return w.wide > w.narrow;
 }
 
+/* ---- runs of neighbours ---- */
+
+typedef struct {
+  int64_t run; /* the shortest one of the kernel's divisions */
+  bool multiplies;
+} Runs;
+
+static const TileValue *unspread(const TileValue *v) {
+  while (v->def && (v->def->code == TILE_SPLAT || v->def->code == TILE_BROADCAST))
+    v = v->def->args[0];
+  return v;
+}
+
+/* The constant by which an op divides; 0: it is none above 0. */
+static int64_t divisor_of(const TileOp *op) {
+  int64_t by;
+  bool divides = op && (op->code == TILE_DIV || op->code == TILE_REM);
+  return divides && tile_const_value(unspread(op->args[1]), &by) && by > 0 ? by : 0;
+}
+
+/* What an index was divided by before. */
+static int64_t divided_by(const TileValue *v) {
+  int64_t all = 1;
+  for (; v->def && v->def->code == TILE_DIV && divisor_of(v->def); v = v->def->args[0])
+    if (__builtin_mul_overflow(all, divisor_of(v->def), &all)) return 0;
+  return all;
+}
+
+/* The power of two in what a tile is divided by; a power of two alone cuts no vector. */
+static void find_run(TileOp *op, void *context) {
+  Runs *r = context;
+  r->multiplies |= op->code == TILE_DOT;
+  int64_t by = divisor_of(op);
+  if (!by) return;
+  const Type *t = &op->results[0]->type;
+  if (!t->rank || t->shape[t->rank - 1] < 2) return;
+  if (__builtin_mul_overflow(by, divided_by(op->args[0]), &by) || !by) return;
+  int64_t run = by & -by;
+  if (run >= RUN_LEAST && run < by && run < r->run) r->run = run;
+}
+
+static int64_t shortest_run(const TileFunc *f) {
+  Runs r = {.run = INT64_MAX};
+  tile_walk(f->body, find_run, &r);
+  return r.multiplies ? INT64_MAX : r.run;
+}
+
 bool pass_narrow_lanes(Unit *u) {
-  const Machine *half = machine_of_half(u->machine);
-  if (!half) return true;
   Arena *scratch = arena_child(u->arena);
-  if (is_wide(u->tile, scratch)) {
+  int64_t run = shortest_run(u->tile);
+  bool wide = is_wide(u->tile, scratch);
+  for (const Machine *half; (half = machine_of_half(u->machine)); wide = false) {
+    if (!wide && run >= u->machine->lanes) break;
     u->machine = half;
     u->tile->options.target = pool_name(u->names, half->name);
   }

@@ -1,11 +1,14 @@
-/* Passes gemv_to_reduction and split_k, for matrix products of few rows, which are limited by
- * memory or by their number of programs.
- *   gemv_to_reduction  a product with a vector becomes a sum, which reads the matrix once in order
- *   split_k            a long sum over k becomes a batch of products in f32 that a reduction adds,
- *                      where tiles are fewer than processors */
+/* Passes gemv_to_reduction, transpose_products and split_k, for matrix products whose operands or
+ * sizes do not suit tiles.
+ *   gemv_to_reduction   a product with a vector becomes a sum, which reads the matrix once in order
+ *   transpose_products  a product of few columns whose left operand has columns one after the other
+ *                       in memory is computed as its transpose
+ *   split_k             a long sum over k becomes a batch of products in f32 that a reduction adds,
+ *                       where tiles are fewer than processors */
 #include <string.h>
 
 #include "graph/analysis/gather.h"
+#include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
@@ -99,8 +102,17 @@ static bool is_gathered(Graph *g, const Node *n, const uint32_t *uses) {
          size->value >= RUN;
 }
 
-static void find_vector(Build *b, Node *n, const uint32_t *uses) {
-  if (prim_unpacks(n)) return;
+/* A CPU multiplies a row by a small weight in panels (pack), which lie in its caches. */
+static bool fits_panels(Graph *g, const Node *n, const bool *constant) {
+  enum { BYTES_MOST = 1 << 23, COLUMNS_LEAST = 64 };
+  const Node *y = n->args[1].node;
+  const Dim *size = y->type.shape;
+  return g->host && graph_is(n, OP_aten_mm_default) && constant[y->id] && y->type.dtype == DT_F32 &&
+         size[1]->value >= COLUMNS_LEAST && size[0]->value * size[1]->value * 4 <= BYTES_MOST;
+}
+
+static void find_vector(Build *b, Node *n, const uint32_t *uses, const bool *constant) {
+  if (prim_unpacks(n) || fits_panels(b->in.g, n, constant)) return;
   Graph *g = b->in.g;
   Node *x = n->args[0].node, *y = n->args[1].node;
   uint32_t last = n->type.rank - 1;
@@ -110,6 +122,26 @@ static void find_vector(Build *b, Node *n, const uint32_t *uses) {
   row &= alone || is_gathered(g, y, uses);
   column &= alone || is_gathered(g, x, uses);
   if (row || column) vector_product(b, x, y, row);
+}
+
+/* Vectors go along the columns of a result, and along the rows of its operand's memory: of an image
+ * with its channels first, rows are pixels. */
+static bool is_by_columns(Graph *g, const Node *n) {
+  enum { COLUMNS_MOST = 128, ROWS_FOR_EACH = 8 };
+  Node *x = n->args[0].node;
+  if (!graph_is(n, OP_aten_mm_default) || x->type.dtype != DT_F32) return false;
+  Dim m = n->type.shape[0], columns = n->type.shape[1], k = x->type.shape[1];
+  if (!dim_is_int(columns) || columns->value > COLUMNS_MOST || !dim_is_int(k) || k->value < 2)
+    return false;
+  int64_t rows = dim_is_int(m) ? m->value : dim_likely(g->dims, m);
+  return rows >= ROWS_FOR_EACH * columns->value && view_stride(g, x, 0) == 1;
+}
+
+static void turn_product(Build *b, Node *n) {
+  Node *x = build_transpose(b, n->args[0].node, 0, 1);
+  Node *y = build_transpose(b, n->args[1].node, 0, 1);
+  y = build_op1(b, OP_aten_clone_default, y); /* which programs read by rows */
+  as_is(b, build_transpose(b, build_op2(b, OP_aten_mm_default, y, x), 0, 1));
 }
 
 static void split_product(Build *b, Node *n) {
@@ -131,13 +163,24 @@ static void split_product(Build *b, Node *n) {
 bool pass_gemv_to_reduction(Graph *g) {
   Arena *scratch = arena_child(g->arena);
   const uint32_t *uses = graph_use_counts(g, scratch);
-  for (Node *n = g->first, *next; n; n = next) {
+  const bool *constant = constants_find(g, scratch);
+  for (Node *n = g->first, *next, *last = g->last; n; n = n == last ? NULL : next) {
     next = n->next;
     if (!is_product(n) && !is_batch(n)) continue;
     Build b = build_at(g, n);
-    if (!setjmp(b.in.failed)) find_vector(&b, n, uses);
+    if (!setjmp(b.in.failed)) find_vector(&b, n, uses, constant);
   }
   arena_free(scratch);
+  return diag_errors(g->diags) == 0;
+}
+
+bool pass_transpose_products(Graph *g) {
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    if (n->kind != NODE_CALL || !is_by_columns(g, n)) continue;
+    Build b = build_at(g, n);
+    if (!setjmp(b.in.failed)) turn_product(&b, n);
+  }
   return diag_errors(g->diags) == 0;
 }
 

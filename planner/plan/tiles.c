@@ -474,7 +474,10 @@ static int64_t depth(const Tiles *t, const Group *g, int64_t most_wanted) {
   int64_t block = prim_kind(n->op) == PRIM_CONVOLUTION ? convolution_block(t->graph, n) : 0;
   if (block) return block < most_wanted ? block : most_wanted;
   int64_t each = product_word(t->graph, n);
-  return fitting(g->extent[3], each * most_wanted) / each;
+  Dim all = g->extent[3];
+  bool whole = !t->gpu && each == 1 && dim_is_int(all) && all->value > 0 &&
+               all->value <= most_wanted;
+  return whole ? all->value : fitting(all, each * most_wanted) / each;
 }
 
 /* The axis whose parts are the first node's groups. */

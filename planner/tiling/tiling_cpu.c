@@ -18,7 +18,7 @@ static const double WAITS[] = {0, 4, 2, 1.2, 1, 1, 1};
 enum { PROCESSORS = 16, LANES = 8, ROWS_IN_BLOCK = 6, DEPTH = 64 };
 
 static const int row_counts[] = {128, 120, 112, 108, 100, 96, 84, 80, 72, 64, 60, 56,
-                                 50,  48,  44,  40,  36,  32, 28, 24, 20, 16, 12, 8};
+                                 50,  48,  44,  40,  36,  32, 28, 24, 20, 16, 12, 8,  4};
 static const int column_counts[] = {64, 128, 48, 32, 16};
 
 /* ---- the unit for tiles ---- */
@@ -168,7 +168,8 @@ Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width, bool
   Tile best = {ROWS_IN_BLOCK, width, depth_of_panels(run), 1, 1};
   double least = INFINITY;
   if (tiles && best.bk >= MACHINE_TILE) return unit_panels(m, n, k, run, width);
-  for (int bm = ROWS_IN_BLOCK; m && bm > 0; bm--) {
+  int64_t most = m < ROWS_IN_BLOCK ? m : ROWS_IN_BLOCK;
+  for (int bm = (int)most; m && bm > 0; bm--) {
     double time = panel_time(bm, m, n, k, width);
     if (time >= least) continue;
     best.bm = bm;
