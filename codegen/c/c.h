@@ -153,6 +153,11 @@ void c_prefetch(Gen *g, const NestStmt *s);
 /* ---- transpose.c ---- */
 /* The store of a loop that exchanges rows and columns; NULL: it is none. */
 const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
+/* The last of LANES loads or stores from `first` on that are columns of LANES rows; NULL: they are
+ * none. */
+const NestStmt *c_last_column(const Gen *g, const NestStmt *first);
+/* The next of them after s; statements between them run before stores, or after loads. */
+const NestStmt *c_next_column(const Gen *g, const NestStmt *s);
 
 /* ---- products.c ---- */
 /* A loop over k that adds products to a block of sums,

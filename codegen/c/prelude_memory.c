@@ -286,10 +286,10 @@ const Helper c_helpers_memory[] = {
      "INLINE void vscatter_step_$t(char *p, int64_t step, vf32 v) {\n"
      "  vscatter_step_$u(p, step, vencode_$t(v));\n"
      "}\n"},
-    {"vstore_rows_$t", "i32 i64 u32 u64 f32 f64",
-     "/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */\n"
-     "INLINE void vstore_rows_$t(char *p, int64_t step, $V *v) {\n"
-     "#if LANES * $b <= REGISTER_BITS && !defined(__clang__)\n"
+    {"vturn_rows_$t", "i32 i64 u32 u64 f32 f64",
+     "/* Lane l of vector i and lane i of vector l change places. */\n"
+     "INLINE void vturn_rows_$t($V *v) {\n"
+     "#if !defined(__clang__)\n"
      "  UNROLL(4) for (int by = 1; by < LANES; by *= 2)\n"
      "    UNROLL(16) for (int i = 0; i < LANES; i++) {\n"
      "      if (i & by) continue;\n"
@@ -299,10 +299,52 @@ const Helper c_helpers_memory[] = {
      "      v[i] = __builtin_shuffle(a, b, low);\n"
      "      v[i + by] = __builtin_shuffle(a, b, low + by);\n"
      "    }\n"
+     "#else\n"
+     "  for (int i = 0; i < LANES; i++)\n"
+     "    for (int l = 0; l < i; l++) {\n"
+     "      const $T x = v[i][l];\n"
+     "      v[i][l] = v[l][i];\n"
+     "      v[l][i] = x;\n"
+     "    }\n"
+     "#endif\n"
+     "}\n"},
+    {"vstore_rows_$t", "i32 i64 u32 u64 f32 f64",
+     "/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */\n"
+     "INLINE void vstore_rows_$t(char *p, int64_t step, $V *v) {\n"
+     "#if LANES * $b <= REGISTER_BITS && !defined(__clang__)\n"
+     "  vturn_rows_$t(v);\n"
      "  UNROLL(16) for (int i = 0; i < LANES; i++) vstore_$t(p + i * step, v[i]);\n"
      "#else\n"
      "  for (int i = 0; i < LANES; i++)\n"
      "    EACH_LANE(l) store_$t(p + l * step + i * sizeof($T), v[i][l]);\n"
+     "#endif\n"
+     "}\n"},
+    {"vstore_first_rows_$t", "i32 i64 u32 u64 f32 f64",
+     "/* The same for the first n rows. */\n"
+     "INLINE void vstore_first_rows_$t(char *p, int64_t step, int n, $V *v) {\n"
+     "#if LANES * $b <= REGISTER_BITS && !defined(__clang__)\n"
+     "  vturn_rows_$t(v);\n"
+     "  UNROLL(16) for (int i = 0; i < LANES; i++)\n"
+     "    if (i < n) vstore_$t(p + i * step, v[i]);\n"
+     "#else\n"
+     "  for (int i = 0; i < LANES; i++)\n"
+     "    EACH_LANE(l) if (l < n) store_$t(p + l * step + i * sizeof($T), v[i][l]);\n"
+     "#endif\n"
+     "}\n"},
+    {"vload_rows_$t", "i32 i64 u32 u64 f32 f64",
+     "/* Element i of row l becomes lane l of vector i for the first n rows; others are 0. */\n"
+     "INLINE void vload_rows_$t(const char *p, int64_t step, int n, $V *v) {\n"
+     "#if LANES * $b <= REGISTER_BITS && !defined(__clang__)\n"
+     "  UNROLL(16) for (int i = 0; i < LANES; i++) {\n"
+     "    v[i] = ($V){0};\n"
+     "    if (i < n) v[i] = vload_$t(p + i * step);\n"
+     "  }\n"
+     "  vturn_rows_$t(v);\n"
+     "#else\n"
+     "  for (int i = 0; i < LANES; i++) {\n"
+     "    v[i] = ($V){0};\n"
+     "    EACH_LANE(l) if (l < n) v[i][l] = load_$t(p + l * step + i * sizeof($T));\n"
+     "  }\n"
      "#endif\n"
      "}\n"},
 

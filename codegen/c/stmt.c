@@ -217,6 +217,46 @@ static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
   c_close_names(g, 2);
 }
 
+/* The statements between LANES loads or stores. */
+static void put_between(Gen *g, const NestStmt *first, const NestStmt *last) {
+  const NestStmt *column = first;
+  for (const NestStmt *x = first; x != last; x = x->next) {
+    if (x == column) column = c_next_column(g, x);
+    else printers[x->code](g, x);
+  }
+}
+
+static void load_columns(Gen *g, const NestStmt *first, const char *rows) {
+  const NestStmt *s = first;
+  for (int i = 0; i < g->nest->lanes; i++, s = c_next_column(g, s)) {
+    const char *row = c_text(g, "%s[%d]", rows, i);
+    Spread whole = {.kind = SPREAD_VECTOR};
+    if (s->guard.kind) c_line(g, "%s = %s;", c_ref_name(g, &s->dsts[0]), row);
+    else c_assign(g, s, &s->dsts[0], s->type, row, whole);
+  }
+}
+
+/* LANES loads or stores, by vectors of the name `rows`: see transpose.c. */
+static void put_columns(Gen *g, const NestStmt *first, const NestStmt *last, const char *rows) {
+  bool load = first->code == NEST_LD;
+  const char *name = dtype_name(first->type);
+  const char *lanes = first->guard.kind ? c_scalar(g, &first->guard, DT_I1) : "LANES";
+  const char *at = c_address(g, &first->mems[0], false);
+  long long step = (long long)c_mem_spread(g, &first->mems[0]).step;
+  c_line(g, "%s %s[LANES];", c_vector_type(first->type), rows);
+  if (load) {
+    c_line(g, "vload_rows_%s(%s, %lld, %s, %s);", name, at, step, lanes, rows);
+    load_columns(g, first, rows);
+    put_between(g, first, last);
+    return;
+  }
+  put_between(g, first, last);
+  const NestStmt *s = first;
+  for (int i = 0; i < g->nest->lanes; i++, s = c_next_column(g, s))
+    c_line(g, "%s[%d] = %s;", rows, i, c_vector(g, &s->srcs[0], s->type));
+  c_line(g, "vstore_first_rows_%s(%s, %lld, %s, %s);", name, at, step, lanes, rows);
+}
+
 void c_counted_loop(Gen *g, const NestStmt *s) {
   const NestStmt *store = c_transposed_store(g, s);
   if (store) {
@@ -268,9 +308,8 @@ static void c_for(Gen *g, const NestStmt *s) {
 static void put_turn(Gen *g, const NestStmt *s, const char *turns) {
   const Source *f = diag_file(g->d, s->span.file);
   const char *where = c_text(g, "%s:%u", f ? f->name : g->nest->name, s->span.line);
-  put_unmarked_line(
-      g, c_text(g, "if (wait_turn(waiting, &%s, %s, pid_0, pid_1, pid_2)) return;", turns,
-                string_literal(g, where)));
+  put_unmarked_line(g, c_text(g, "if (wait_turn(waiting, &%s, %s, pid_0, pid_1, pid_2)) return;",
+                              turns, string_literal(g, where)));
 }
 
 static void c_while(Gen *g, const NestStmt *s) {
@@ -395,9 +434,16 @@ void c_block(Gen *g, const NestBlock *b) {
   for (const Declared *d = g->heads[g->block++]; d; d = d->next)
     put_unmarked_line(g, c_text(g, "%s%s;", g->large[d->var->id] ? "static _Thread_local " : "",
                                 c_declaration(g, d->var)));
+  size_t rows = 0;
   for (const NestStmt *s = b->first; s; s = s->next) {
+    const NestStmt *last = c_last_column(g, s);
     g->span = s->span;
-    if (printers[s->code]) printers[s->code](g, s);
+    if (last) {
+      put_columns(g, s, last, c_open_name(g, "rows"));
+      rows++;
+      s = last;
+    } else if (printers[s->code]) printers[s->code](g, s);
     else refuse_stmt(g, s);
   }
+  c_close_names(g, rows);
 }

@@ -4,8 +4,19 @@
  *   unroll b:128 { %x = ld [%p + 4096*b]; st [@X + %lane576 + 4*b], %x }
  *
  * is printed as blocks of LANES iterations, whose vectors are transposed in registers: then LANES
- * stores of whole vectors take the place of LANES * LANES stores of elements. */
+ * stores of whole vectors take the place of LANES * LANES stores of elements.
+ *
+ * LANES loads or stores one after the other, each of lanes `step` bytes apart and an element after
+ * the one before,
+ *
+ *   %x0 = ld [%p + %lane4096]
+ *   %x1 = ld [%p + %lane4096 + 4]
+ *   ...
+ *
+ * are LANES loads or stores of whole vectors in the same way. */
 #include "codegen/c/c.h"
+
+enum { REGISTER_MOST = 512 }; /* bits of a vector that is transposed in registers */
 
 static int64_t coefficient_of(const Affine *x, const NestIndex *index) {
   for (int i = 0; i < x->n; i++)
@@ -49,4 +60,77 @@ const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop) {
   for (const NestStmt *x = loop->regions[0]->first; x != st; x = x->next)
     if (!comes_before(x, st)) return NULL;
   return st;
+}
+
+/* ---- columns one after the other ---- */
+
+/* Lanes that are in rows of at least LANES elements, all of them or the first ones. */
+static bool is_column(const Gen *g, const NestStmt *s) {
+  bool load = s->code == NEST_LD;
+  if ((!load && s->code != NEST_ST) || g->owners || nest_int(s, NA_n, 1) != 1) return false;
+  if (!is_whole_register(s->type) || nest_int(s, NA_volatile, 0)) return false;
+  int64_t bytes = dtype_bytes(s->type);
+  Spread at = c_mem_spread(g, &s->mems[0]);
+  bool rows = at.kind == SPREAD_LINEAR && at.step % bytes == 0 &&
+              at.step >= bytes * g->nest->lanes && bytes * g->nest->lanes * 8 <= REGISTER_MOST;
+  if (!rows || s->mems[0].buffer) return false;
+  bool first = s->guard.kind && c_ref_spread(g, &s->guard).kind == SPREAD_FIRST;
+  bool whole = load ? c_ref_spread(g, &s->dsts[0]).kind == SPREAD_VECTOR
+                    : c_ref_spread(g, &s->srcs[0]).kind == SPREAD_VECTOR;
+  bool zeroed = !load || !first || g->filled[s->dsts[0].var->id];
+  return whole && zeroed && (first || !s->guard.kind);
+}
+
+static bool same_affine(const Affine *x, const Affine *y, int64_t apart) {
+  if (x->n != y->n || y->c - x->c != apart) return false;
+  for (int i = 0; i < x->n; i++)
+    if (x->t[i].index != y->t[i].index || x->t[i].coef != y->t[i].coef) return false;
+  return true;
+}
+
+static bool same_reference(const Ref *x, const Ref *y) {
+  if (x->kind != y->kind) return false;
+  if (x->kind == REF_VAR && x->var != y->var) return false;
+  return x->kind == REF_NONE || same_affine(&x->sub, &y->sub, 0);
+}
+
+/* Does y come an element after x, with the same guard? */
+static bool follows(const NestStmt *x, const NestStmt *y) {
+  return x->code == y->code && x->type == y->type &&
+         same_reference(&x->mems[0].base, &y->mems[0].base) && !y->mems[0].buffer &&
+         same_affine(&x->mems[0].bytes, &y->mems[0].bytes, dtype_bytes(x->type)) &&
+         same_reference(&x->guard, &y->guard);
+}
+
+/* Is the address, or the guard, of a later load what this one loads? */
+static bool feeds(const NestStmt *load, const NestStmt *first) {
+  if (load->code != NEST_LD) return false;
+  const NestVar *v = load->dsts[0].var;
+  return first->mems[0].base.var == v || (first->guard.kind == REF_VAR && first->guard.var == v);
+}
+
+/* A statement that may run before stores and after loads beside it: it computes a value that has no
+ * other definition.  Lanes that go together need no barriers. */
+static bool is_passed(const Gen *g, const NestStmt *x) {
+  const unsigned barred = NEST_IS_WRITE | NEST_IS_ORDERED | NEST_IS_EFFECT;
+  if (x->code == NEST_BAR) return true;
+  return !x->nregions && !x->nmems && !(nest_flags(x) & barred) && x->ndsts == 1 &&
+         g->at_definition[x->dsts[0].var->id];
+}
+
+const NestStmt *c_next_column(const Gen *g, const NestStmt *s) {
+  const NestStmt *next = s->next;
+  while (next && is_passed(g, next)) next = next->next;
+  return next;
+}
+
+const NestStmt *c_last_column(const Gen *g, const NestStmt *first) {
+  const NestStmt *s = first;
+  if (!is_column(g, first)) return NULL;
+  for (int i = 1; i < g->nest->lanes; i++) {
+    const NestStmt *next = c_next_column(g, s);
+    if (feeds(s, first) || !next || !is_column(g, next) || !follows(s, next)) return NULL;
+    s = next;
+  }
+  return s;
 }

@@ -186,15 +186,11 @@ INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
   return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
-#ifndef NEREID_store_f32
-#define NEREID_store_f32
-INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
-#endif
-#ifndef NEREID_vstore_rows_f32
-#define NEREID_vstore_rows_f32
-/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
-INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
-#if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
+#ifndef NEREID_vturn_rows_f32
+#define NEREID_vturn_rows_f32
+/* Lane l of vector i and lane i of vector l change places. */
+INLINE void vturn_rows_f32(vf32 *v) {
+#if !defined(__clang__)
   UNROLL(4) for (int by = 1; by < LANES; by *= 2)
     UNROLL(16) for (int i = 0; i < LANES; i++) {
       if (i & by) continue;
@@ -204,6 +200,26 @@ INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
       v[i] = __builtin_shuffle(a, b, low);
       v[i + by] = __builtin_shuffle(a, b, low + by);
     }
+#else
+  for (int i = 0; i < LANES; i++)
+    for (int l = 0; l < i; l++) {
+      const float x = v[i][l];
+      v[i][l] = v[l][i];
+      v[l][i] = x;
+    }
+#endif
+}
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_rows_f32
+#define NEREID_vstore_rows_f32
+/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
+INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
+#if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
+  vturn_rows_f32(v);
   UNROLL(16) for (int i = 0; i < LANES; i++) vstore_f32(p + i * step, v[i]);
 #else
   for (int i = 0; i < LANES; i++)

@@ -70,6 +70,30 @@ INLINE vf32 vload_f32(const char *p) {
 /* x, x + step, ... */
 INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
 #endif
+#ifndef NEREID_vturn_rows_f32
+#define NEREID_vturn_rows_f32
+/* Lane l of vector i and lane i of vector l change places. */
+INLINE void vturn_rows_f32(vf32 *v) {
+#if !defined(__clang__)
+  UNROLL(4) for (int by = 1; by < LANES; by *= 2)
+    UNROLL(16) for (int i = 0; i < LANES; i++) {
+      if (i & by) continue;
+      const vi32 lane = vramp_i32(0, 1);
+      const vi32 low = lane + (((lane & by) != 0) & (LANES - by));
+      const vf32 a = v[i], b = v[i + by];
+      v[i] = __builtin_shuffle(a, b, low);
+      v[i + by] = __builtin_shuffle(a, b, low + by);
+    }
+#else
+  for (int i = 0; i < LANES; i++)
+    for (int l = 0; l < i; l++) {
+      const float x = v[i][l];
+      v[i][l] = v[l][i];
+      v[l][i] = x;
+    }
+#endif
+}
+#endif
 #ifndef NEREID_vstore_f32
 #define NEREID_vstore_f32
 INLINE void vstore_f32(char *p, vf32 v) {
@@ -86,15 +110,7 @@ INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 /* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
 INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
 #if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
-  UNROLL(4) for (int by = 1; by < LANES; by *= 2)
-    UNROLL(16) for (int i = 0; i < LANES; i++) {
-      if (i & by) continue;
-      const vi32 lane = vramp_i32(0, 1);
-      const vi32 low = lane + (((lane & by) != 0) & (LANES - by));
-      const vf32 a = v[i], b = v[i + by];
-      v[i] = __builtin_shuffle(a, b, low);
-      v[i + by] = __builtin_shuffle(a, b, low + by);
-    }
+  vturn_rows_f32(v);
   UNROLL(16) for (int i = 0; i < LANES; i++) vstore_f32(p + i * step, v[i]);
 #else
   for (int i = 0; i < LANES; i++)
