@@ -1,6 +1,7 @@
 /* Fourier transforms.  Rules give the dtype of the parts of complex numbers. */
 #include "graph/infer/transform_axes.h"
 #include "graph/messages.h"
+#include "graph/ops/fourier_form.h"
 
 Dim infer_half_size(Infer *in, Dim n) {
   Dims *d = in->g->dims;
@@ -177,4 +178,75 @@ void infer_istft(Infer *in) {
   Dim shape[2] = {x->shape[0], length};
   uint32_t lead = x->rank == 2;
   infer_set(in, part_dtype(in, x), 2 - lead, shape + lead);
+}
+
+/* ---- transforms by a kernel of their own (graph/ops/fourier_form.h) ---- */
+
+enum { FOURIER_AXES = 3, FOURIER_PLACES = FOURIER_AXES + 1 };
+
+/* All elements that the places say are elements of x: an offset, and strides of the axes. */
+static void check_places(Infer *in, const char *param, const ValueType *x, const Dim *size) {
+  Dims *d = in->g->dims;
+  Dim at[GRAPH_RANK_MAX], count = infer_product(in, x->shape, x->rank);
+  uint32_t n = infer_sizes(in, param, at);
+  if (n != FOURIER_PLACES) infer_fail(in, E_GRAPH_TRANSFORM_SIZES, n, FOURIER_PLACES);
+  Dim end = dim_add(d, at[0], infer_const(in, 1));
+  for (uint32_t i = 0; i < FOURIER_AXES; i++) {
+    if (dim_range(d, at[i + 1]).lo < 0)
+      infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[i + 1]));
+    end = dim_add(d, end, dim_mul(d, at[i + 1], dim_sub(d, size[i], infer_const(in, 1))));
+  }
+  if (dim_range(d, at[0]).lo < 0) infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[0]));
+  if (!infer_at_least(in, count, end))
+    infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, dim_sub(d, count, end)));
+}
+
+static FourierForm form_of(Infer *in, const Dim *size) {
+  int64_t radices[GRAPH_RANK_MAX];
+  uint32_t n = infer_ints(in, "radices", radices);
+  FourierForm f;
+  bool half = infer_bool(in, "half");
+  if (!fourier_form(n, radices, half, &f) || !dim_is(size[1], f.size) ||
+      (half && infer_bool(in, "inverse")))
+    infer_fail(in, E_GRAPH_TRANSFORM, infer_dim_text(in, size[1]));
+  return f;
+}
+
+/* The spectrum has two parts of each element, along the first axis or the last. */
+static void check_result(Infer *in, const FourierForm *f, const Dim *size) {
+  const ValueType *to = infer_self(in);
+  bool pairs = infer_bool(in, "pairs");
+  Dims *d = in->g->dims;
+  Dim two = infer_const(in, 2), lanes = dim_mul(d, size[0], size[2]);
+  infer_rank(in, to, 1, GRAPH_RANK_MAX);
+  infer_same_size(in, to->shape[pairs ? to->rank - 1 : 0], two, "the parts of a spectrum");
+  infer_same_size(in, infer_product(in, to->shape, to->rank),
+                  dim_mul(d, dim_mul(d, lanes, infer_const(in, f->result)), two),
+                  "the spectrum and its memory");
+}
+
+void infer_fourier_rows(Infer *in) {
+  const ValueType *to = infer_self(in), *row = infer_tensor(in, "row");
+  Dim size[GRAPH_RANK_MAX];
+  uint32_t n = infer_sizes(in, "size", size);
+  if (n != FOURIER_AXES) infer_fail(in, E_GRAPH_TRANSFORM_SIZES, n, FOURIER_AXES);
+  FourierForm f = form_of(in, size);
+  infer_rank(in, row, 1, 1);
+  const ValueType *re = infer_tensor(in, "re"), *im = infer_tensor(in, "im");
+  const ValueType *factors = infer_tensor(in, "factors"), *scratch = infer_tensor(in, "scratch");
+  infer_rank(in, factors, 1, 1);
+  infer_rank(in, scratch, 1, 1);
+  check_places(in, "re_at", re, size);
+  check_places(in, "im_at", im, size);
+  check_result(in, &f, size);
+  if (f.factors)
+    infer_same_size(in, factors->shape[0], infer_const(in, f.factors), "factors of a transform");
+  Dim each = infer_const(in, f.scratch);
+  infer_same_size(in, scratch->shape[0], dim_mul(in->g->dims, each, row->shape[0]),
+                  "elements of a transform's scratch");
+  const ValueType *all[] = {re, im, factors, scratch};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i]->dtype != to->dtype || part_dtype(in, to) != to->dtype)
+      infer_fail(in, E_GRAPH_COMPLEX_PARTS, infer_type_text(in, all[i]));
+  in->result = *to;
 }

@@ -10,7 +10,8 @@ Name prim_check_fault(Graph *g, const Node *n) {
 }
 
 bool prim_does_rows(const Node *n) {
-  return graph_is_any(n, OP_nereid_suppress_default, OP_nereid_matrix_default);
+  return graph_is_any(n, OP_nereid_suppress_default, OP_nereid_matrix_default,
+                      OP_nereid_fourier_default);
 }
 
 bool prim_puts(const Node *n) {
@@ -35,12 +36,22 @@ Node *prim_memory(Node *n) {
 }
 
 uint32_t prim_in_memory(const Node *n) {
-  enum { STATE = 1, OF = 2, SCORES = 4, BOXES = 8, THRESHOLD = 16, ALL = 7, MATRICES = 12 };
+  enum {
+    STATE = 1,
+    OF = 2,
+    SCORES = 4,
+    BOXES = 8,
+    THRESHOLD = 16,
+    ALL = 7,
+    MATRICES = 12,
+    SIGNALS = 60
+  };
   switch (n->op->id) {
     case OP_nereid_attention_grad_read_default: return STATE | OF;
     case OP_nereid_segment_sum_default: return ALL;
     case OP_nereid_suppress_default: return STATE | SCORES | BOXES | THRESHOLD;
     case OP_nereid_matrix_default: return STATE | MATRICES;
+    case OP_nereid_fourier_default: return STATE | SIGNALS;
     default: return STATE;
   }
 }

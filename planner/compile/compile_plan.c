@@ -403,7 +403,8 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
                                   tiles_sum_blocks(&tiles, g, s.cost) ||
                                   (group_vector_columns(c->fusion, g) && kernel_loops_once(k)));
     k->unrolls = looped && tiles_unroll(&tiles, g, s.cost);
-    kernel_loops(&text, k, looped);
+    if (graph_is(g->nodes.data[0], OP_nereid_fourier_default)) kernel_fourier(&text, k);
+    else kernel_loops(&text, k, looped);
     tiles_loops(&tiles, k->group, looped, most, &s);
   }
   s.once = g->once;

@@ -49,7 +49,22 @@ Parts complex_mul(Build *b, Parts x, Parts y);
 Parts complex_add(Build *b, Parts x, Parts y);
 Node *complex_abs(Build *b, Parts x);
 
+/* ---- fourier_tables.c ---- */
+
+/* exp(-+2 pi i t k / n) for t below `rows` and k below `columns`. */
+Parts fourier_powers(Build *b, Dim rows, Dim columns, Dim n, bool inverse, DType t);
+/* exp(-+pi i t^2 / n) for t below n. */
+Parts fourier_chirp(Build *b, Dim n, bool inverse, DType t);
+
+/* ---- fourier_kernel.c ---- */
+
+/* Is there a kernel of the transform of x along the axis? */
+bool fourier_has_kernel(const Build *b, const Node *x, uint32_t axis, bool half);
+/* It; sums are not scaled.  half: x is real, and the result is the first half of its spectrum. */
+Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool half, bool inverse);
+
 /* ---- fourier.c ---- */
+
 
 /* Along an axis, of its length; sums are not scaled. */
 Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse);

@@ -32,13 +32,19 @@ static Node *zeros_of(Build *b, const Node *x) {
 
 Node *split_imaginary(Split *s, Parts x) { return x.im ? x.im : zeros_of(&s->b, x.re); }
 
-/* Are they parts of one tensor?  NULL: they are not. */
+static bool is_part(const Node *x, int64_t part) {
+  if (!x || !graph_is(x, OP_aten_select_int) || x->args[2].kind != ARG_INT) return false;
+  const Node *whole = x->args[0].node;
+  int64_t axis = x->args[1].kind == ARG_INT ? x->args[1].dim->value : 0;
+  return rank_of(x) + 1 == rank_of(whole) && axis == rank_of(x) && dim_is(x->args[2].dim, part) &&
+         dim_is(size_from_end(whole, 1), 2);
+}
+
+/* Are they parts of one tensor, in its last axis?  NULL: they are not. */
 static Node *whole_of(Parts x) {
-  if (!x.im || !graph_is(x.re, OP_aten_select_int) || !graph_is(x.im, OP_aten_select_int))
-    return NULL;
+  if (!is_part(x.re, 0) || !is_part(x.im, 1)) return NULL;
   Node *whole = x.re->args[0].node;
-  bool input = whole->kind == NODE_INPUT && whole->input.is_complex;
-  return input && whole == x.im->args[0].node && rank_of(x.re) + 1 == rank_of(whole) ? whole : NULL;
+  return whole == x.im->args[0].node ? whole : NULL;
 }
 
 Node *split_join(Split *s, Parts x) {

@@ -11,37 +11,9 @@
  * small factor are convolutions with chirps (Bluestein 1970), by transforms of a power of 2. */
 #include "planner/complex/complex.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { SHORT_MOST = 128, FACTOR_MOST = 64, DIRECT_MOST = 2048 };
-
-/* ---- tables: of constants alone, so a plan computes them once ---- */
-
-/* f(2 pi i / n) for integers i. */
-static Node *wave(Build *b, OpId f, Node *i, Dim n, DType t) {
-  Node *turns = build_with(b, OP_aten_div_Tensor, build_to(b, i, DT_F64), arg_dim(n));
-  Node *angle = build_with(b, OP_aten_mul_Tensor, turns, arg_float(2 * M_PI));
-  return build_to(b, build_op1(b, f, angle), t);
-}
-
-/* t k mod n for t below `rows` and k below `columns`. */
-static Node *exponents(Build *b, Dim rows, Dim columns, Dim n) {
-  Node *t = build_unsqueeze(b, build_arange(b, rows), 1);
-  Node *product = build_mul(b, t, build_arange(b, columns));
-  return build_with(b, OP_aten_remainder_Scalar, product, arg_dim(n));
-}
-
-static Node *negated_if(Build *b, Node *x, bool negated) {
-  return negated ? build_op1(b, OP_aten_neg_default, x) : x;
-}
-
-/* Powers of w. */
-static Parts powers(Build *b, Dim rows, Dim columns, Dim n, bool inverse, DType t) {
-  Node *i = exponents(b, rows, columns, n);
-  Node *sine = wave(b, OP_aten_sin_default, i, n, t);
-  return (Parts){wave(b, OP_aten_cos_default, i, n, t), negated_if(b, sine, !inverse)};
-}
 
 /* ---- along the last axis ---- */
 
@@ -75,7 +47,7 @@ static Parts by_table(Build *b, Parts x, Parts table) {
 /* The first m elements. */
 static Parts by_product(Build *b, Parts x, Dim m, bool inverse) {
   Dim n = last_size(x);
-  return by_table(b, x, powers(b, n, m, n, inverse, x.re->type.dtype));
+  return by_table(b, x, fourier_powers(b, n, m, n, inverse, x.re->type.dtype));
 }
 
 static Parts transform_last(Build *b, Parts x, int64_t wanted, bool inverse);
@@ -114,7 +86,7 @@ static Parts in_two_steps(Build *b, Parts x, int64_t n1, int64_t wanted, bool in
   Parts y = {cut_last(b, x.re, n1, n->value / n1),
              x.im ? cut_last(b, x.im, n1, n->value / n1) : NULL};
   y = by_product(b, y, size1, inverse);
-  y = complex_mul(b, y, powers(b, size2, size1, n, inverse, x.re->type.dtype));
+  y = complex_mul(b, y, fourier_powers(b, size2, size1, n, inverse, x.re->type.dtype));
   y = transform_last(b, of_both_parts(b, y, swap_last_two), columns, inverse);
   Dim given = dim_mul(build_dims(b), size1, last_size(y));
   return (Parts){join_last(b, y.re, given), join_last(b, y.im, given)};
@@ -128,15 +100,15 @@ static Parts by_columns(Build *b, Parts x, Dim n, bool inverse) {
   memcpy(lead, x.re->type.shape, (last + 1) * sizeof *lead);
   Dim count = infer_product(&b->in, lead, last - 1), columns = lead[last];
   Dim twice = dim_mul(build_dims(b), n, build_const(b, 2)), shape[] = {count, n, columns};
-  Parts table = powers(b, n, n, n, inverse, x.re->type.dtype);
+  Parts table = fourier_powers(b, n, n, n, inverse, x.re->type.dtype);
   Node *rows[2] = {table.re, table.im}, *y = NULL;
   for (int i = 0; i < 2; i++) {
     Node *part = i ? x.im : x.re;
     if (!part) continue;
     if (i) rows[0] = build_op1(b, OP_aten_neg_default, table.im), rows[1] = table.re;
     Node *all = build_expand(b, build_cat(b, 2, rows, 0), 3, (Dim[]){count, twice, n});
-    Node *sums = build_product(b, OP_aten_bmm_default, all, build_view(b, part, 3, shape),
-                               ROUNDS_NEVER);
+    Node *sums =
+        build_product(b, OP_aten_bmm_default, all, build_view(b, part, 3, shape), ROUNDS_NEVER);
     y = y ? build_add(b, y, sums) : sums;
   }
   Node *re = build_slice(b, y, 1, build_const(b, 0), n, 1);
@@ -159,19 +131,10 @@ static Parts in_two_steps_of_columns(Build *b, Parts x, int64_t n1, int64_t want
   Dim n = last_size(x), size1 = build_const(b, n1), size2 = build_const(b, n->value / n1);
   Parts y = {cut_in_rows(b, x.re, size1, size2), x.im ? cut_in_rows(b, x.im, size1, size2) : NULL};
   y = by_columns(b, y, size1, inverse);
-  y = complex_mul(b, y, powers(b, size1, size2, n, inverse, x.re->type.dtype));
+  y = complex_mul(b, y, fourier_powers(b, size1, size2, n, inverse, x.re->type.dtype));
   y = transform_last(b, y, (wanted + n1 - 1) / n1, inverse);
   Dim given = dim_mul(build_dims(b), size1, last_size(y));
   return (Parts){join_last(b, y.re, given), join_last(b, y.im, given)};
-}
-
-/* exp(-+pi i t^2 / n) for t below n. */
-static Parts chirp(Build *b, Dim n, bool inverse, DType t) {
-  Dim twice = dim_mul(build_dims(b), n, build_const(b, 2));
-  Node *i = build_arange(b, n);
-  i = build_with(b, OP_aten_remainder_Scalar, build_mul(b, i, i), arg_dim(twice));
-  Node *sine = wave(b, OP_aten_sin_default, i, twice, t);
-  return (Parts){wave(b, OP_aten_cos_default, i, twice, t), negated_if(b, sine, !inverse)};
 }
 
 /* c[0] ... c[n - 1], zeros, c[n - 1] ... c[1]: for a circular convolution of `length` elements. */
@@ -186,7 +149,8 @@ static Node *both_sides(Build *b, Node *c, int64_t n, int64_t length) {
 static Parts by_chirps(Build *b, Parts x, bool inverse) {
   Dim n = last_size(x);
   int64_t length = power_of_2(2 * n->value - 1, 1);
-  Parts c = chirp(b, n, inverse, x.re->type.dtype), turned = {c.re, negated_if(b, c.im, true)};
+  Parts c = fourier_chirp(b, n, inverse, x.re->type.dtype),
+        turned = {c.re, build_op1(b, OP_aten_neg_default, c.im)};
   Parts filter = {both_sides(b, turned.re, n->value, length),
                   both_sides(b, turned.im, n->value, length)};
   filter = transform_last(b, filter, length, false);
@@ -241,6 +205,8 @@ static Parts swap_to_last(Build *b, Parts x, uint32_t axis) {
 }
 
 Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse) {
+  if (x.im && fourier_has_kernel(b, x.re, axis, false))
+    return fourier_by_kernel(b, x, axis, false, inverse);
   return swap_to_last(b, transform_all(b, swap_to_last(b, x, axis), inverse), axis);
 }
 
@@ -249,6 +215,8 @@ static Dim half_of(Build *b, Dim n) { return infer_half_size(&b->in, n); }
 static bool is_short(Dim n) { return !dim_is_int(n) || n->value <= SHORT_MOST; }
 
 Parts fourier_half_along(Build *b, Node *x, uint32_t axis) {
+  if (fourier_has_kernel(b, x, axis, true))
+    return fourier_by_kernel(b, (Parts){x, NULL}, axis, true, false);
   Parts y = swap_to_last(b, (Parts){x, NULL}, axis);
   Dim n = last_size(y), m = half_of(b, n);
   if (is_short(n)) return swap_to_last(b, by_product(b, y, m, false), axis);
@@ -269,7 +237,7 @@ static Node *counts(Build *b, Dim m, Dim n) {
 static Node *real_by_product(Build *b, Parts x, Dim n) {
   Dim m = last_size(x);
   DType t = x.re->type.dtype;
-  Parts table = powers(b, m, n, n, true, t);
+  Parts table = fourier_powers(b, m, n, n, true, t);
   Node *count = build_to(b, counts(b, m, n), t);
   Node *y = exact_product(b, x.re, build_mul(b, table.re, count));
   if (!x.im) return y;
@@ -282,7 +250,8 @@ static Node *mirrored(Build *b, Node *x, Dim rest, bool negated) {
   Dim end = dim_add(build_dims(b), rest, build_const(b, 1));
   Node *tail = build_slice(b, x, last, build_const(b, 1), end, 1);
   tail = build_with(b, OP_aten_flip_default, tail, arg_axes(b->in.g, 1u << last));
-  return build_cat(b, 2, (Node *[]){x, negated_if(b, tail, negated)}, last);
+  if (negated) tail = build_op1(b, OP_aten_neg_default, tail);
+  return build_cat(b, 2, (Node *[]){x, tail}, last);
 }
 
 Node *fourier_real_along(Build *b, Parts x, uint32_t axis, Dim n) {

@@ -248,5 +248,7 @@ void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape
 void kernel_conv(Text *out, Kernel *k);
 void kernel_conv_weight(Text *out, Kernel *k);
 void kernel_weight_rows(Text *out, Kernel *k);
+/* The group is one nereid.fourier. */
+void kernel_fourier(Text *out, Kernel *k);
 
 #endif

@@ -20,11 +20,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "ops"))
 import bags, boxes, casts, complexes, composed, composites, counted, counts  # noqa: E402
 import expansions, gradients, matrices, pads, pools, products, quantized  # noqa: E402
 import quantizing, rows, sampled, scans, scatters, searches, sorts, special  # noqa: E402
+import transforms  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODULES = [bags, boxes, casts, complexes, composed, composites, counted, counts, expansions,
            gradients, matrices, pads, pools, products, quantized, quantizing, rows, sampled, scans,
-           scatters, searches, sorts, special]
+           scatters, searches, sorts, special, transforms]
 GROUP = 24  # cases of a graph
 
 

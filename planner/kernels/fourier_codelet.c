@@ -1,0 +1,221 @@
+#include "planner/kernels/fourier_codelet.h"
+
+#include <math.h>
+#include <stdarg.h>
+
+#include "graph/ops/fourier_form.h"
+
+/* ---- tiles ---- */
+
+static Signal signal_of(Codelet *c, const char *expression) {
+  const char *name = arena_printf(c->k->arena, "v%u", c->taken++);
+  kernel_line(c->k, "%s = %s", name, expression);
+  return (Signal){name, false, NULL};
+}
+
+Signal codelet_signal(Codelet *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  const char *expression = arena_vprintf(c->k->arena, fmt, ap);
+  va_end(ap);
+  return signal_of(c, expression);
+}
+
+void codelet_fetch(Codelet *c, Signal *x) {
+  if (x->address) *x = codelet_signal(c, "tl.load(%s)", x->address);
+}
+
+static void fetch(Codelet *c, Wave *x) {
+  codelet_fetch(c, &x->re);
+  codelet_fetch(c, &x->im);
+}
+
+const char *codelet_text(Codelet *c, Signal x) {
+  if (!x.name) return "zero";
+  return x.negative ? arena_printf(c->k->arena, "-%s", x.name) : x.name;
+}
+
+static const char *number(Codelet *c, double v) {
+  Arg a = {.kind = ARG_FLOAT, .number = v};
+  const char *text = kernel_literal(c->k, &a, c->dtype);
+  return c->dtype == DT_F64 ? arena_printf(c->k->arena, "tl.full([1], %s, tl.float64)", text)
+                            : text;
+}
+
+static Signal negative(Signal x) { return (Signal){x.name, x.name && !x.negative, NULL}; }
+
+static Signal sum(Codelet *c, Signal x, Signal y) {
+  if (!x.name) return y;
+  if (!y.name) return x;
+  if (x.negative == y.negative) {
+    Signal s = codelet_signal(c, "%s + %s", x.name, y.name);
+    return x.negative ? negative(s) : s;
+  }
+  return x.negative ? codelet_signal(c, "%s - %s", y.name, x.name)
+                    : codelet_signal(c, "%s - %s", x.name, y.name);
+}
+
+static Signal difference(Codelet *c, Signal x, Signal y) { return sum(c, x, negative(y)); }
+
+static Signal times(Codelet *c, Signal x, double by) {
+  if (!x.name || by == 0) return (Signal){0};
+  if (by == 1) return x;
+  if (by == -1) return negative(x);
+  Signal y = codelet_signal(c, "%s * %s", x.name, number(c, by));
+  y.negative = x.negative;
+  return y;
+}
+
+/* x by + y */
+static Signal times_plus(Codelet *c, Signal x, double by, Signal y) {
+  if (!x.name || by == 0) return y;
+  if (!y.name) return times(c, x, by);
+  if (by == 1) return sum(c, x, y);
+  if (by == -1) return difference(c, y, x);
+  Signal s = codelet_signal(c, "tl.fma(%s, %s, %s)", x.name,
+                            number(c, x.negative == y.negative ? by : -by), y.name);
+  s.negative = y.negative;
+  return s;
+}
+
+/* ---- pairs of them ---- */
+
+static Wave wave_sum(Codelet *c, Wave x, Wave y) {
+  return (Wave){sum(c, x.re, y.re), sum(c, x.im, y.im)};
+}
+
+static Wave wave_difference(Codelet *c, Wave x, Wave y) {
+  return (Wave){difference(c, x.re, y.re), difference(c, x.im, y.im)};
+}
+
+static Wave conjugate(Wave x) { return (Wave){x.re, negative(x.im)}; }
+
+/* i x, or -i x. */
+static Wave quarter_turn(Wave x, bool back) {
+  return back ? (Wave){x.im, negative(x.re)} : (Wave){negative(x.im), x.re};
+}
+
+/* exp(+-2 pi i t / n), exact where a part is 0, 1/2 or 1. */
+typedef struct {
+  double cosine, sine;
+} Turn;
+
+static double clean(double v) {
+  double twice = round(2 * v);
+  return fabs(2 * v - twice) < 1e-14 ? twice / 2 : v;
+}
+
+static Turn turn_of(const Codelet *c, int64_t t, int64_t n) {
+  double angle = 2 * M_PI * (double)(t % n) / (double)n;
+  return (Turn){clean(cos(angle)), clean(c->inverse ? sin(angle) : -sin(angle))};
+}
+
+static Wave turned_by(Codelet *c, Wave x, int64_t t, int64_t n) {
+  Turn w = turn_of(c, t, n);
+  if (w.sine == 0) return (Wave){times(c, x.re, w.cosine), times(c, x.im, w.cosine)};
+  if (w.cosine == 0) return (Wave){times(c, negative(x.im), w.sine), times(c, x.re, w.sine)};
+  if (8 * t % n == 0) { /* both parts have one size */
+    double sign = w.sine / w.cosine < 0 ? -1 : 1;
+    return (Wave){times(c, times_plus(c, x.im, -sign, x.re), w.cosine),
+                  times(c, times_plus(c, x.re, sign, x.im), w.cosine)};
+  }
+  return (Wave){times_plus(c, x.im, -w.sine, times(c, x.re, w.cosine)),
+                times_plus(c, x.re, w.sine, times(c, x.im, w.cosine))};
+}
+
+Wave codelet_turned(Codelet *c, Wave x, const char *cosine, const char *sine) {
+  if (!x.im.name)
+    return (Wave){codelet_signal(c, "%s * %s", codelet_text(c, x.re), cosine),
+                  codelet_signal(c, "%s * %s", codelet_text(c, x.re), sine)};
+  const char *re = codelet_text(c, x.re), *im = codelet_text(c, x.im);
+  return (Wave){codelet_signal(c, "tl.fma(%s, %s, %s * %s)", codelet_text(c, negative(x.im)), sine,
+                               re, cosine),
+                codelet_signal(c, "tl.fma(%s, %s, %s * %s)", re, sine, im, cosine)};
+}
+
+/* ---- transforms ---- */
+
+static void transform_2(Codelet *c, Wave *x, int64_t step, Wave *out) {
+  fetch(c, &x[0]);
+  fetch(c, &x[step]);
+  out[0] = wave_sum(c, x[0], x[step]);
+  out[1] = wave_difference(c, x[0], x[step]);
+}
+
+static void transform_4(Codelet *c, Wave *x, int64_t step, Wave *out) {
+  for (int64_t t = 0; t < 4; t++) fetch(c, &x[t * step]);
+  Wave s = wave_sum(c, x[0], x[2 * step]), d = wave_difference(c, x[0], x[2 * step]);
+  Wave u = wave_sum(c, x[step], x[3 * step]);
+  Wave v = quarter_turn(wave_difference(c, x[step], x[3 * step]), !c->inverse);
+  out[0] = wave_sum(c, s, u);
+  out[1] = wave_sum(c, d, v);
+  out[2] = wave_difference(c, s, u);
+  out[3] = d.im.name || v.re.name ? wave_difference(c, d, v) : conjugate(out[1]);
+}
+
+/* Elements t and p - t are added and subtracted: cosines multiply the one, sines the other. */
+static void transform_prime(Codelet *c, Wave *x, int64_t step, int64_t p, Wave *out) {
+  Wave even[FOURIER_RADIX_MAX / 2], odd[FOURIER_RADIX_MAX / 2];
+  int64_t half = (p - 1) / 2;
+  fetch(c, &x[0]);
+  out[0] = x[0];
+  for (int64_t t = 1; t <= half; t++) {
+    fetch(c, &x[t * step]);
+    fetch(c, &x[(p - t) * step]);
+    even[t - 1] = wave_sum(c, x[t * step], x[(p - t) * step]);
+    odd[t - 1] = wave_difference(c, x[t * step], x[(p - t) * step]);
+    out[0] = wave_sum(c, out[0], even[t - 1]);
+  }
+  for (int64_t k = 1; k <= half; k++) {
+    Wave a = x[0], b = {0};
+    for (int64_t t = 1; t <= half; t++) {
+      Turn w = turn_of(c, t * k, p);
+      a = (Wave){times_plus(c, even[t - 1].re, w.cosine, a.re),
+                 times_plus(c, even[t - 1].im, w.cosine, a.im)};
+      b = (Wave){times_plus(c, odd[t - 1].re, w.sine, b.re),
+                 times_plus(c, odd[t - 1].im, w.sine, b.im)};
+    }
+    b = quarter_turn(b, false);
+    out[k] = wave_sum(c, a, b);
+    out[p - k] = a.im.name || b.re.name ? wave_difference(c, a, b) : conjugate(out[k]);
+  }
+}
+
+static bool is_real(Wave *x, int64_t step, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    if (x[i * step].im.name || x[i * step].im.address) return false;
+  return true;
+}
+
+/* The radix that is taken first of n: n itself if it has no other. */
+static int64_t first_radix(int64_t n) {
+  if (n % 4 == 0 && n != 8) return 4;
+  for (int64_t i = 2; i * i <= n; i++)
+    if (n % i == 0) return i;
+  return n;
+}
+
+/* By two radices; of real elements the k1 above a / 2 are those of conjugates. */
+static void transform_product(Codelet *c, Wave *x, int64_t step, int64_t a, int64_t b, Wave *out) {
+  Wave first[FOURIER_RADIX_MAX], row[FOURIER_RADIX_MAX], second[FOURIER_RADIX_MAX];
+  bool real = is_real(x, step, a * b);
+  for (int64_t t = 0; t < b; t++) codelet_transform(c, x + t * step, b * step, a, first + t * a);
+  for (int64_t k1 = 0; k1 < (real ? a / 2 + 1 : a); k1++) {
+    for (int64_t t = 0; t < b; t++) row[t] = turned_by(c, first[t * a + k1], t * k1, a * b);
+    codelet_transform(c, row, 1, b, second);
+    for (int64_t k2 = 0; k2 < b; k2++) {
+      int64_t k = k1 + a * k2;
+      out[k] = second[k2];
+      if (real && k1 && 2 * k1 != a) out[a * b - k] = conjugate(second[k2]);
+    }
+  }
+}
+
+void codelet_transform(Codelet *c, Wave *x, int64_t step, int64_t n, Wave *out) {
+  int64_t radix = first_radix(n);
+  if (n == 1) out[0] = x[0];
+  else if (n == 2) transform_2(c, x, step, out);
+  else if (n == 4) transform_4(c, x, step, out);
+  else if (radix == n) transform_prime(c, x, step, n, out);
+  else transform_product(c, x, step, radix, n / radix, out);
+}

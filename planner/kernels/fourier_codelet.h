@@ -1,0 +1,38 @@
+/* Fourier transforms of a few elements as statements: sums, differences and products with
+ * constants, of tiles that are named. */
+#ifndef NEREID_PLANNER_KERNELS_FOURIER_CODELET_H
+#define NEREID_PLANNER_KERNELS_FOURIER_CODELET_H
+
+#include "planner/kernels/kernel.h"
+
+/* A tile, or its negative; without a name it is 0.  One that is in memory has an address: it is
+ * loaded where it is used first, so that few tiles are held at a time. */
+typedef struct {
+  const char *name;
+  bool negative;
+  const char *address;
+} Signal;
+
+typedef struct {
+  Signal re, im;
+} Wave;
+
+typedef struct {
+  Kernel *k;
+  DType dtype;
+  bool inverse;
+  uint32_t taken; /* names of tiles */
+} Codelet;
+
+/* A tile of this expression. */
+Signal codelet_signal(Codelet *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Loads it if it is in memory. */
+void codelet_fetch(Codelet *c, Signal *x);
+/* The transform of n elements, `step` apart from x on.  Of real ones the imaginary parts are 0. */
+void codelet_transform(Codelet *c, Wave *x, int64_t step, int64_t n, Wave *out);
+/* x (cosine + i sine), of the names of numbers. */
+Wave codelet_turned(Codelet *c, Wave x, const char *cosine, const char *sine);
+/* The tile as an expression. */
+const char *codelet_text(Codelet *c, Signal x);
+
+#endif

@@ -1,0 +1,377 @@
+/* Kernels of nereid.fourier (graph/ops/fourier_form.h): a program does block after block of
+ * FOURIER_LANES neighbours, whose transforms are lanes of vectors.  It copies its operands into its
+ * scratch, so that transforms along memory are transposed once, replaces them there radix by radix,
+ * and copies the spectrum out. */
+#include "graph/ops/fourier_form.h"
+#include "planner/kernels/fourier_codelet.h"
+
+enum { CHUNK = 16 }; /* vectors that are copied at a time */
+
+typedef struct {
+  Dim at[4]; /* the offset, and the strides of batch, transform and lanes, in elements */
+  const char *base;
+  Dim after; /* elements from the real part to this one, which is in the same memory; or NULL */
+} Places;
+
+typedef struct {
+  Kernel *k;
+  Arena *a;
+  const Node *n;
+  FourierForm f;
+  Codelet c;
+  Places re, im;
+  Dim batch, lanes;
+  bool columns, pairs;
+  double scale;
+  const char *mask; /* of loads and stores of lanes */
+} Fourier;
+
+static Arg argument(const Fourier *f, const char *name) {
+  return graph_arg(f->k->graph, f->n, name);
+}
+
+static void read_places(Fourier *f, const char *name, Places *out) {
+  Arg list = argument(f, name);
+  for (uint32_t i = 0; i < 4; i++) out->at[i] = list.items[i].dim;
+}
+
+static const char *index_of(Fourier *f, Dim x) { return kernel_operand(f->k, x); }
+
+/* ---- loops ---- */
+
+static void open_loop(Fourier *f, const char *name, int64_t n) {
+  kernel_line(f->k, "for %s in range(0, %lld):", name, (long long)n);
+  f->k->indent += 4;
+}
+
+static void close_loop(Fourier *f) { f->k->indent -= 4; }
+
+/* ---- in ---- */
+
+/* The element `t` after those of address `from`, as a tile. */
+static Signal load_at(Fourier *f, const Places *p, const char *from, int64_t t) {
+  Dims *d = f->k->graph->dims;
+  Dim offset = dim_mul(d, p->at[2], dim_int(d, t));
+  if (p->after) offset = dim_add(d, offset, p->after);
+  return codelet_signal(&f->c, "tl.load(%s + %s%s%s)", from, index_of(f, offset), f->mask,
+                        *f->mask ? ", other=0.0" : "");
+}
+
+static const char *address(Fourier *f, const char *base, int64_t vectors) {
+  return arena_printf(f->a, "%s + %lld", base, (long long)(vectors * FOURIER_LANES));
+}
+
+static bool is_real(const Fourier *f) { return f->f.half; }
+
+/* Loads `count` elements of both parts.  Pairs are loaded one after the other: so all are
+ * neighbours in memory. */
+static void load_waves(Fourier *f, const char *const from[2], int64_t count, Wave *x) {
+  for (int64_t t = 0; t < count; t++) {
+    x[t] = (Wave){load_at(f, &f->re, from[0], t), {0}};
+    if (f->im.after) x[t].im = load_at(f, &f->im, from[0], t);
+  }
+  for (int64_t t = 0; !is_real(f) && !f->im.after && t < count; t++)
+    x[t].im = load_at(f, &f->im, from[1], t);
+}
+
+/* Columns from `first` on of row t, into the scratch. */
+static void copy_columns(Fourier *f, const char *first, int64_t count) {
+  Wave x[CHUNK];
+  const char *const from[] = {"from_0", "from_1"};
+  const Places *parts[] = {&f->re, &f->im};
+  int64_t apart = is_real(f) ? 1 : 2;
+  kernel_line(f->k, "to = base + (t * %lld + %s) * %d", (long long)(apart * f->f.row), first,
+              FOURIER_LANES);
+  for (int i = 0; i < (is_real(f) || f->im.after ? 1 : 2); i++)
+    kernel_line(f->k, "%s = %s + (t * %lld + %s) * %s", from[i], parts[i]->base,
+                (long long)f->f.columns, first, index_of(f, parts[i]->at[2]));
+  load_waves(f, from, count, x);
+  for (int64_t i = 0; i < count; i++)
+    kernel_line(f->k, "tl.store(%s, %s)", address(f, "to", i), x[i].re.name);
+  for (int64_t i = 0; !is_real(f) && i < count; i++)
+    kernel_line(f->k, "tl.store(%s, %s)", address(f, "to", i + f->f.row), x[i].im.name);
+}
+
+static void copy_in(Fourier *f) {
+  int64_t whole = f->f.columns / CHUNK, rest = f->f.columns % CHUNK;
+  open_loop(f, "t", f->f.radix[0]);
+  if (whole > 1) open_loop(f, "chunk", whole);
+  if (whole) copy_columns(f, whole > 1 ? "chunk * 16" : "0", CHUNK);
+  if (whole > 1) close_loop(f);
+  if (rest) copy_columns(f, arena_printf(f->a, "%lld", (long long)(whole * CHUNK)), rest);
+  close_loop(f);
+}
+
+/* ---- radices ---- */
+
+static Signal in_scratch(Fourier *f, const char *base, int64_t vectors) {
+  return (Signal){NULL, false, address(f, base, vectors)};
+}
+
+static void put(Fourier *f, int64_t vectors, Signal x) {
+  kernel_line(f->k, "tl.store(%s, %s)", address(f, "at", vectors), codelet_text(&f->c, x));
+}
+
+/* The spectrum's element k takes the place of element k, after its factor. */
+static void put_results(Fourier *f, uint32_t radix, const Wave *y, int64_t count, int64_t step,
+                        int64_t imaginary) {
+  bool turns = radix + 1 < f->f.n;
+  for (int64_t k = 0; k < count; k++) {
+    Wave x = y[k];
+    if (turns && k) {
+      long long i = 2 * (k - 1);
+      Signal cosine = codelet_signal(&f->c, "tl.load(turn + %lld)", i);
+      Signal sine = codelet_signal(&f->c, "tl.load(turn + %lld)", i + 1);
+      x = codelet_turned(&f->c, x, cosine.name, sine.name);
+    }
+    put(f, k * step, x.re);
+    put(f, k * step + imaginary, x.im);
+  }
+}
+
+/* The first radix, along rows. */
+static void replace_rows(Fourier *f) {
+  Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX];
+  int64_t row = f->f.row, radix = f->f.radix[0];
+  open_loop(f, "column", f->f.columns);
+  kernel_line(f->k, "at = base + column * %d", FOURIER_LANES);
+  kernel_line(f->k, "turn = turns + column * %lld", (long long)(2 * fourier_factors(&f->f, 0)));
+  for (int64_t t = 0; t < radix; t++) {
+    x[t].re = in_scratch(f, "at", is_real(f) ? t * row : 2 * t * row);
+    x[t].im = is_real(f) ? (Signal){0} : in_scratch(f, "at", (2 * t + 1) * row);
+  }
+  codelet_transform(&f->c, x, 1, radix, y);
+  put_results(f, 0, y, f->f.kept, 2 * row, row);
+  close_loop(f);
+}
+
+/* Another one, along columns `step` apart.  `table`: of its factors. */
+static void replace_columns(Fourier *f, uint32_t i, int64_t table) {
+  Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX];
+  int64_t step = fourier_step(&f->f, i), radix = f->f.radix[i];
+  int64_t groups = f->f.columns / (step * radix);
+  open_loop(f, "k", f->f.kept);
+  if (groups > 1) open_loop(f, "group", groups);
+  if (step > 1) open_loop(f, "column", step);
+  kernel_line(f->k, "at = base + (k * %lld%s%s) * %d", (long long)(2 * f->f.row),
+              groups > 1 ? arena_printf(f->a, " + group * %lld", (long long)(step * radix)) : "",
+              step > 1 ? " + column" : "", FOURIER_LANES);
+  if (step > 1)
+    kernel_line(f->k, "turn = turns + (column * %lld + %lld)",
+                (long long)(2 * fourier_factors(&f->f, i)), (long long)table);
+  for (int64_t t = 0; t < radix; t++)
+    x[t] = (Wave){in_scratch(f, "at", t * step), in_scratch(f, "at", t * step + f->f.row)};
+  codelet_transform(&f->c, x, 1, radix, y);
+  put_results(f, i, y, radix, step, f->f.row);
+  for (int loops = 1 + (groups > 1) + (step > 1); loops; loops--) close_loop(f);
+}
+
+static void replace_all(Fourier *f) {
+  int64_t table = 0;
+  replace_rows(f);
+  for (uint32_t i = 1; i < f->f.n; i++) {
+    table += 2 * fourier_factors(&f->f, i - 1) * fourier_step(&f->f, i - 1);
+    replace_columns(f, i, table);
+  }
+}
+
+/* ---- out ---- */
+
+/* Elements of the result between parts, and between elements of the spectrum, and those of the
+ * lanes and of the batch. */
+typedef struct {
+  Dim part, element, lane, batch;
+} Strides;
+
+static Strides strides_of(const Fourier *f) {
+  Dims *d = f->k->graph->dims;
+  Dim one = dim_int(d, f->pairs ? 2 : 1), result = dim_int(d, f->f.result);
+  Dim all = dim_mul(d, dim_mul(d, one, result), f->lanes);
+  return (Strides){f->pairs ? dim_int(d, 1) : dim_mul(d, all, f->batch),
+                   f->columns ? dim_mul(d, one, f->lanes) : one,
+                   f->columns ? one : dim_mul(d, one, result), all};
+}
+
+static Signal scaled(Fourier *f, Signal x) {
+  if (!x.name || (f->scale == 1 && !x.negative)) return x;
+  if (f->scale == 1) return codelet_signal(&f->c, "-%s", x.name);
+  Arg scale = {.kind = ARG_FLOAT, .number = f->scale};
+  const char *text = kernel_literal(f->k, &scale, f->c.dtype);
+  if (f->c.dtype == DT_F64) text = arena_printf(f->a, "tl.full([1], %s, tl.float64)", text);
+  return codelet_signal(&f->c, "%s * %s", codelet_text(&f->c, x), text);
+}
+
+static void store_part(Fourier *f, const Strides *s, int64_t k, bool imaginary, Signal x) {
+  Dims *d = f->k->graph->dims;
+  Dim at = dim_mul(d, s->element, dim_int(d, k));
+  if (imaginary) at = dim_add(d, at, s->part);
+  kernel_line(f->k, "tl.store(spectrum + %s, %s%s)", index_of(f, at), codelet_text(&f->c, x),
+              f->mask);
+}
+
+/* `count` elements of the spectrum from `spectrum` on. */
+static void store_waves(Fourier *f, const Strides *s, Wave *y, int64_t count) {
+  for (int64_t k = 0; k < count; k++) {
+    codelet_fetch(&f->c, &y[k].re);
+    codelet_fetch(&f->c, &y[k].im);
+    y[k] = (Wave){scaled(f, y[k].re), scaled(f, y[k].im)};
+  }
+  for (int64_t k = 0; f->pairs && k < count; k++) {
+    store_part(f, s, k, false, y[k].re);
+    store_part(f, s, k, true, y[k].im);
+  }
+  for (int part = 0; !f->pairs && part < 2; part++)
+    for (int64_t k = 0; k < count; k++) store_part(f, s, k, part, part ? y[k].im : y[k].re);
+}
+
+/* The column where elements `after` * radix[0] + k1 of the spectrum are. */
+static const char *column_of(Fourier *f, const char *after) {
+  Text t = text_new(f->a);
+  int64_t below = 1;
+  for (uint32_t i = 1; i < f->f.n; i++) {
+    int64_t step = fourier_step(&f->f, i);
+    if (i > 1) text_puts(&t, " + ");
+    text_printf(&t, "%s", after);
+    if (below > 1) text_printf(&t, " // %lld", (long long)below);
+    if (i + 1 < f->f.n) text_printf(&t, " %% %lld", (long long)f->f.radix[i]);
+    if (step > 1) text_printf(&t, " * %lld", (long long)step);
+    below *= f->f.radix[i];
+  }
+  return t.data;
+}
+
+/* Elements radix[0] * after + k1 for k1 below `count`.  Conjugates take the place of rows that are
+ * not kept. */
+static void copy_spectrum(Fourier *f, const Strides *s, const char *after, int64_t count) {
+  Dims *d = f->k->graph->dims;
+  Wave y[FOURIER_RADIX_MAX];
+  kernel_line(f->k, "column = %s", column_of(f, after));
+  kernel_line(f->k, "up = base + column * %d", FOURIER_LANES);
+  if (count > f->f.kept)
+    kernel_line(f->k, "down = base + (%lld - column) * %d", (long long)(f->f.columns - 1),
+                FOURIER_LANES);
+  kernel_line(f->k, "spectrum = result + %s * %s", after,
+              index_of(f, dim_mul(d, s->element, dim_int(d, f->f.radix[0]))));
+  for (int64_t k = 0; k < count; k++) {
+    bool kept = k < f->f.kept;
+    int64_t row = 2 * f->f.row * (kept ? k : f->f.radix[0] - k);
+    const char *base = kept ? "up" : "down";
+    y[k] = (Wave){in_scratch(f, base, row), in_scratch(f, base, row + f->f.row)};
+    codelet_fetch(&f->c, &y[k].re);
+    codelet_fetch(&f->c, &y[k].im);
+    y[k].im.negative = !kept;
+  }
+  store_waves(f, s, y, count);
+}
+
+static void copy_out(Fourier *f, const Strides *s) {
+  int64_t whole = f->f.result / f->f.radix[0], rest = f->f.result % f->f.radix[0];
+  if (whole) {
+    open_loop(f, "after", whole);
+    copy_spectrum(f, s, "after", f->f.radix[0]);
+    close_loop(f);
+  }
+  if (rest) {
+    kernel_line(f->k, "rest = %lld", (long long)whole);
+    copy_spectrum(f, s, "rest", rest);
+  }
+}
+
+/* ---- blocks ---- */
+
+/* A single radix needs no scratch. */
+static void transform_once(Fourier *f, const Strides *s) {
+  Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX] = {0};
+  load_waves(f, (const char *const[]){f->re.base, f->im.base}, f->f.size, x);
+  codelet_transform(&f->c, x, 1, f->f.size, y);
+  kernel_line(f->k, "spectrum = result");
+  store_waves(f, s, y, f->f.result);
+}
+
+static void find_base(Fourier *f, Places *p, const char *name, const char *arg) {
+  Node *memory = graph_arg(f->k->graph, f->n, arg).node;
+  p->base = name;
+  kernel_line(f->k, "%s = %s + (batch%s * %s + %s) + lane%s * %s", name,
+              kernel_buffer(f->k, memory), kernel_wide(f->k), index_of(f, p->at[1]),
+              index_of(f, p->at[0]), kernel_wide(f->k), index_of(f, p->at[3]));
+}
+
+static void open_blocks(Fourier *f, const Strides *s) {
+  Dims *d = f->k->graph->dims;
+  Dim many = dim_floordiv(d, dim_add(d, f->lanes, dim_int(d, FOURIER_LANES - 1)),
+                          dim_int(d, FOURIER_LANES));
+  const char *across = index_of(f, many);
+  kernel_line(f->k, "for block in range(tl.program_id(0), %s, %s):",
+              index_of(f, dim_mul(d, many, f->batch)),
+              index_of(f, f->n->args[1].node->type.shape[0]));
+  f->k->indent += 4;
+  kernel_line(f->k, "batch = block // %s", across);
+  kernel_line(f->k, "lane = block %% %s * %d + lanes", across, FOURIER_LANES);
+  if (*f->mask) kernel_line(f->k, "inside = lane < %s", index_of(f, f->lanes));
+  find_base(f, &f->re, "real", "re");
+  if (!is_real(f) && !f->im.after) find_base(f, &f->im, "imaginary", "im");
+  kernel_line(f->k, "result = %s + batch%s * %s + lane%s * %s",
+              kernel_buffer(f->k, f->n->args[0].node), kernel_wide(f->k), index_of(f, s->batch),
+              kernel_wide(f->k), index_of(f, s->lane));
+}
+
+/* Both parts in one memory, an offset that is known apart. */
+static void find_after(Fourier *f) {
+  Dims *d = f->k->graph->dims;
+  bool one = !is_real(f) && argument(f, "re").node == argument(f, "im").node;
+  for (int i = 1; i < 4; i++) one &= f->re.at[i] == f->im.at[i];
+  Dim after = dim_sub(d, f->im.at[0], f->re.at[0]);
+  if (one && dim_is_int(after)) f->im.after = after;
+}
+
+static Fourier fourier_of(Kernel *k, Node *n) {
+  Fourier f = {.k = k, .a = k->arena, .n = n};
+  int64_t radices[FOURIER_RADICES_MAX];
+  Arg list = argument(&f, "radices"), size = argument(&f, "size");
+  for (uint32_t i = 0; i < list.n; i++) radices[i] = list.items[i].dim->value;
+  BUG_IF(!fourier_form(list.n, radices, argument(&f, "half").flag, &f.f), "radices of no kernel");
+  f.c = (Codelet){.k = k, .dtype = n->type.dtype, .inverse = argument(&f, "inverse").flag};
+  read_places(&f, "re_at", &f.re);
+  read_places(&f, "im_at", &f.im);
+  f.batch = size.items[0].dim;
+  f.lanes = size.items[2].dim;
+  f.mask = dim_divisible(f.lanes, FOURIER_LANES) ? "" : ", mask=inside";
+  find_after(&f);
+  f.columns = argument(&f, "columns").flag;
+  f.pairs = argument(&f, "pairs").flag;
+  f.scale = argument(&f, "scale").number;
+  return f;
+}
+
+static void take_names(Kernel *k) {
+  static const char *const names[] = {
+      "after",  "at",       "base",      "batch",  "block", "chunk", "column", "down",  "from_0",
+      "from_1", "group",    "imaginary", "inside", "k",     "lane",  "lanes",  "real",  "rest",
+      "result", "spectrum", "t",         "to",     "turn",  "turns", "up",     "whole", "zero"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    kernel_take(k, pool_name(k->graph->names, names[i]));
+}
+
+void kernel_fourier(Text *out, Kernel *k) {
+  BUG_IF(k->group->nodes.len != 1, "a transform has a kernel of its own");
+  take_names(k);
+  Fourier f = fourier_of(k, k->group->nodes.data[0]);
+  Strides s = strides_of(&f);
+  const char *type = dtype_lang_name(f.c.dtype);
+  kernel_line(k, "lanes = tl.arange(0, %d)", FOURIER_LANES);
+  kernel_line(k, "zero = tl.zeros([%d], tl.%s)", FOURIER_LANES, type);
+  if (f.f.n > 1) {
+    kernel_line(k, "base = %s + (tl.program_id(0) * %lld + lanes)",
+                kernel_buffer(k, argument(&f, "scratch").node), (long long)f.f.scratch);
+    kernel_line(k, "turns = %s", kernel_buffer(k, argument(&f, "factors").node));
+  }
+  open_blocks(&f, &s);
+  if (f.f.n == 1) {
+    transform_once(&f, &s);
+  } else {
+    copy_in(&f);
+    replace_all(&f);
+    copy_out(&f, &s);
+  }
+  kernel_emit(out, k, "fourier.py", NULL, 0);
+}

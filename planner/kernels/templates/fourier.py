@@ -1,0 +1,3 @@
+@triton.jit
+def {{name}}({{parameters}}, XBLOCK: tl.constexpr):
+{{body}}

@@ -1,0 +1,62 @@
+"""Fourier transforms of many lengths: kernels of one radix and of several, along any axis."""
+import numpy as np
+
+rng = np.random.default_rng(43)
+
+
+def real(*shape, dtype=np.float32):
+    return rng.normal(size=shape).astype(dtype)
+
+
+def normal(*shape, dtype=np.complex64):
+    return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+
+
+# Rows that are fewer than a vector's lanes, as many, and more by one; radices up to 32, also
+# primes; odd and even lengths, two and three radices.
+LENGTHS = {"a": (3, 2), "b": (16, 3), "c": (17, 8), "d": (5, 31), "e": (17, 32), "f": (4, 45),
+           "g": (33, 64), "h": (2, 400), "i": (17, 210), "j": (2, 1331), "k": (1, 2048)}
+ARRAYS = {name: real(*shape) for name, shape in LENGTHS.items()}
+ARRAYS |= {f"z{name}": normal(*shape) for name, shape in LENGTHS.items() if name != "k"}
+ARRAYS |= {
+    "l": real(3, 12, 20),
+    "m": normal(2, 48, 17),
+    "n": normal(2, 6, 3),
+    "o": real(17, 60, dtype=np.float64),
+    "p": normal(5, 36, dtype=np.complex128),
+    "q": real(2, 300),
+    "s": normal(4, 3, 10),
+}
+
+
+def c64(x):
+    return x.astype(np.complex64)
+
+
+CASES = [(f"fft_rfft.default({name})", lambda x: c64(np.fft.rfft(x))) for name in LENGTHS]
+CASES += [(f"fft_fft.default(z{name})", lambda x: c64(np.fft.fft(x)))
+          for name in LENGTHS if name != "k"]
+CASES += [
+    ("fft_ifft.default(zf)", lambda x: c64(np.fft.ifft(x))),
+    ("fft_ifft.default(zh, None, -1, 'ortho')", lambda x: c64(np.fft.ifft(x, norm="ortho"))),
+    ("fft_rfft.default(l, None, 1)", lambda x: c64(np.fft.rfft(x, axis=1))),
+    ("fft_rfft.default(l, 40, 2)", lambda x: c64(np.fft.rfft(x, 40))),
+    ("fft_fft.default(m, None, 1)", lambda x: c64(np.fft.fft(x, axis=1))),
+    ("fft_fft.default(n, None, 1)", lambda x: c64(np.fft.fft(x, axis=1))),
+    ("fft_fft2.default(m)", lambda x: c64(np.fft.fft2(x))),
+    ("fft_fftn.default(s)", lambda x: c64(np.fft.fftn(x))),
+    ("fft_rfft.default(o)", np.fft.rfft),
+    ("fft_fft.default(p)", np.fft.fft),
+    # Operands that are views: parts of rows, columns, every second element.
+    ("slice.Tensor(q, 1, 3, 259); fft_rfft.default($0)", lambda x: c64(np.fft.rfft(x[:, 3:259]))),
+    ("slice.Tensor(q, 1, 0, 300, 2); fft_rfft.default($0)", lambda x: c64(np.fft.rfft(x[:, ::2]))),
+    ("transpose.int(g, 0, 1); fft_rfft.default($0)", lambda x: c64(np.fft.rfft(x.T))),
+    ("unfold.default(q, 1, 64, 20); fft_rfft.default($0)",
+     lambda x: c64(np.fft.rfft(np.stack([x[:, i:i + 64] for i in range(0, 237, 20)], 1)))),
+    # What reads the parts, and two transforms of one operand.
+    ("fft_rfft.default(h); abs.default($0)", lambda x: np.abs(np.fft.rfft(x)).astype(np.float32)),
+    ("fft_rfft.default(g); fft_fft.default($0, None, 0)",
+     lambda x: c64(np.fft.fft(np.fft.rfft(x), axis=0))),
+    ("fft_fft.default(zg); fft_ifft.default(zg); add.Tensor($0, $1)",
+     lambda x: c64(np.fft.fft(x) + np.fft.ifft(x))),
+]
