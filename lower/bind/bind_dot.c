@@ -307,7 +307,9 @@ typedef struct {
   bool uniform;
 } Feed;
 
-static Feed operand_feed(Bind *s, const NestStmt *st, int which, NestIndex *k, DimMask mask) {
+/* `step`: of the steps that one k has, if it has several. */
+static Feed operand_feed(Bind *s, const NestStmt *st, int which, NestIndex *k, NestIndex *step,
+                         DimMask mask) {
   int rank = st->dsts[0].var->tile.rank;
   const NestBuffer *b = st->mems[which].buffer;
   Feed x = {.buffer = b, .mask = mask};
@@ -316,7 +318,8 @@ static Feed operand_feed(Bind *s, const NestStmt *st, int which, NestIndex *k, D
   DimMask base_mask;
   x.base = form_base(s, &f, DT_I32, DT_NONE, &base_mask);
   x.bytes = form_immediate(s, &f);
-  bind_add_index(&x.bytes, k, byte_stride(b, 1 - which));
+  bind_add_index(&x.bytes, k, byte_stride(b, 1 - which) * (step ? step->extent : 1));
+  bind_add_index(&x.bytes, step, byte_stride(b, 1 - which));
   x.uniform = !x.base.kind;
   return x;
 }
@@ -385,6 +388,128 @@ static void emit_steps(Bind *s, const NestStmt *st, const Feed *a, const Feed *b
   multiply_add(s, st, sums, ra, rb);
 }
 
+/* ---- multiply-add by vectors of shared memory ---- */
+
+enum { VECTOR_BYTES = 16 };
+
+/* An operand whose elements are loaded by vectors along `vector`, a dim of its own axis or the
+ * steps of k; -1: one by one. */
+typedef struct {
+  Feed feed;
+  int vector;
+  bool along_k;
+  NestVar *values;
+  Affine at; /* the subscript of `values` */
+} VectorFeed;
+
+static bool takes_vectors(const Bind *s, const NestStmt *st) {
+  bool same = st->mems[0].buffer->dtype == st->to && st->mems[1].buffer->dtype == st->to;
+  return machine_has(s->u->machine, HAS_EXPANDED_LOOPS) && same &&
+         machine_has(s->u->machine, HAS_BANKED_SHARED) && dtype_bytes(st->to) < VECTOR_BYTES;
+}
+
+/* Are the buffer's elements together along a matrix axis, in rows that begin at vectors? */
+static bool lies_along(const NestBuffer *b, int matrix_axis) {
+  const Layout *l = &b->layout;
+  int64_t size = dtype_bytes(b->dtype);
+  for (int i = 0; i < l->ndigits; i++) {
+    bool own = l->d[i].axis == b->tile.rank - 2 + matrix_axis;
+    if (own ? l->d[i].stride != size : l->d[i].stride % VECTOR_BYTES != 0) return false;
+  }
+  return !l->xor_bits;
+}
+
+/* Cuts a vector from the thread's neighbors along the operand's own axis; NULL: shared memory or
+ * the thread has them apart. */
+static NestIndex *cut_vector(Bind *s, const NestBuffer *b, int which, int rank) {
+  int32_t elements = VECTOR_BYTES / (int32_t)dtype_bytes(b->dtype);
+  int d = s->ndims - 1, axis = rank - 2 + which;
+  while (d >= 0 && (s->dims[d].axis != axis || s->dims[d].weight != 1)) d--;
+  if (d < 0 || s->dims[d].hw != HW_REG || s->dims[d].extent % elements) return NULL;
+  if (!lies_along(b, which)) return NULL;
+  bool whole = s->dims[d].extent == elements;
+  bind_split_dim(s, d, elements);
+  return s->dims[whole ? d : d + 1].index;
+}
+
+/* Steps of k that are one vector of an operand; 1: none has them together. */
+static int32_t steps_of_vector(const NestStmt *st) {
+  const NestBuffer *a = st->mems[0].buffer, *b = st->mems[1].buffer;
+  int32_t steps = VECTOR_BYTES / (int32_t)dtype_bytes(st->to);
+  bool along = lies_along(a, 1) || lies_along(b, 0);
+  return along && a->tile.shape[a->tile.rank - 1] % steps == 0 ? steps : 1;
+}
+
+/* The dim of an index, if it comes first among the registers of the mask; -1: none. */
+static int first_in_registers(const Bind *s, const NestIndex *index, DimMask mask) {
+  int found = -1;
+  for (int d = 0; d < s->ndims; d++)
+    if (index && s->dims[d].index == index) found = d;
+  for (int d = 0; found >= 0 && d < s->ndims; d++)
+    if (mask >> d & 1 && s->dims[d].hw == HW_REG && s->dims[d].stride < s->dims[found].stride)
+      return -1;
+  return found;
+}
+
+static VectorFeed vector_feed(Bind *s, const NestStmt *st, int which, NestIndex *k,
+                              NestIndex *step, const NestIndex *own, DimMask mask) {
+  VectorFeed x = {.along_k = step && lies_along(st->mems[which].buffer, 1 - which)};
+  x.vector = first_in_registers(s, x.along_k ? step : own, mask);
+  if (x.along_k) mask |= (DimMask)1 << x.vector;
+  x.feed = operand_feed(s, st, which, k, step, mask);
+  return x;
+}
+
+/* Loads what one step of k, or all steps of a vector, need of the operand. */
+static void load_vectors(Bind *s, VectorFeed *x, const char *name) {
+  NestBuffer *b = (NestBuffer *)x->feed.buffer;
+  DimMask open = x->feed.mask;
+  x->values = bind_array(s, name, b->dtype, DT_NONE, open, &x->at);
+  Affine first = x->at, bytes = x->feed.bytes;
+  int64_t count = 1;
+  if (x->vector >= 0) {
+    const Dim *v = &s->dims[x->vector];
+    affine_drop(&first, v->index);
+    affine_drop(&bytes, v->index);
+    open &= ~((DimMask)1 << x->vector);
+    count = v->extent;
+  }
+  NestBuilder outer = bind_open(s, open);
+  bind_ld_shared(s, ref_sub(x->values, first), b->dtype, b, x->feed.base, bytes, count);
+  bind_close(s, outer);
+}
+
+/* All of the thread's sums stay in registers, and a vector's steps of k are unrolled, in order. */
+static void dot_by_vectors(Bind *s, const NestStmt *st) {
+  NestVar *d = st->dsts[0].var;
+  const Layout l = *d->layout;
+  bind_start(s, NULL, &l);
+  NestIndex *own[2];
+  for (int i = 0; i < 2; i++) own[i] = cut_vector(s, st->mems[i].buffer, i, l.rank);
+  Block blk = plan_block(s, l.rank, 0);
+  DimMask both = blk.rows | blk.cols;
+  Affine sums = register_subscript(s, both | blk.outer);
+  int32_t steps = steps_of_vector(st);
+  NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[l.rank - 1] / steps);
+  NestIndex *step = steps > 1 ? nest_index(s->nest, "step", steps) : NULL;
+  if (step) push_dim(s, HW_REG, steps, 0, step);
+  NestBuilder outer = s->b;
+  open_outer(s, blk.outer, l.rank);
+  VectorFeed x[2] = {vector_feed(s, st, 0, k, step, own[0], blk.rows),
+                     vector_feed(s, st, 1, k, step, own[1], blk.cols)};
+  static const char *const names[] = {"a", "b"};
+  open_serial_loop(s, k);
+  for (int i = 0; i < 2; i++)
+    if (x[i].along_k) load_vectors(s, &x[i], names[i]);
+  bind_unroll(s, step);
+  for (int i = 0; i < 2; i++)
+    if (!x[i].along_k) load_vectors(s, &x[i], names[i]);
+  bind_open(s, both);
+  multiply_add(s, st, ref_sub(d, sums), ref_sub(x[0].values, x[0].at),
+               ref_sub(x[1].values, x[1].at));
+  s->b = outer;
+}
+
 static void dot_fma(Bind *s, const NestStmt *st) {
   NestVar *d = st->dsts[0].var;
   int rank = d->tile.rank;
@@ -396,7 +521,8 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[rank - 1]);
   NestBuilder outer = s->b;
   open_outer(s, blk.outer, rank);
-  Feed a = operand_feed(s, st, 0, k, blk.rows), b = operand_feed(s, st, 1, k, blk.cols);
+  Feed a = operand_feed(s, st, 0, k, NULL, blk.rows),
+       b = operand_feed(s, st, 1, k, NULL, blk.cols);
   DimMask both = blk.rows | blk.cols;
   Affine sub;
   Affine whole = register_subscript(s, both | blk.outer);
@@ -419,7 +545,8 @@ static void dot_fma(Bind *s, const NestStmt *st) {
 void bind_dot(Bind *s, const NestStmt *st) {
   const char *name = nest_str(st, NA_atom, NULL);
   const Atom *atom = name ? atom_find(name) : NULL;
-  if (!atom) dot_fma(s, st);
+  if (!atom && takes_vectors(s, st)) dot_by_vectors(s, st);
+  else if (!atom) dot_fma(s, st);
   else if (atom->warps > 1) bind_group_dot(s, st, atom);
   else dot_mma(s, st);
 }

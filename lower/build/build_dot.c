@@ -63,10 +63,16 @@ static int log2_exact(int64_t n) {
   return n > 0 && !(n & (n - 1)) ? __builtin_ctzll((unsigned long long)n) : -1;
 }
 
+enum { CHUNK = 16 };
+
+static int64_t odd_chunks(int64_t row_bytes) {
+  return ((row_bytes + CHUNK - 1) / CHUNK | 1) * CHUNK;
+}
+
 /* Rows of 16-byte chunks: rows of a power of two are swizzled (8 rows of one column are in
  * different banks), others are padded to an odd number of chunks. */
 static int64_t swizzle(Layout *l, int64_t row_bytes) {
-  enum { CHUNK = 16, CHUNK_BITS = 4, BANK_BITS = 7 };
+  enum { CHUNK_BITS = 4, BANK_BITS = 7 };
   int bits = log2_exact(row_bytes);
   if (bits > CHUNK_BITS) {
     l->xor_base = CHUNK_BITS;
@@ -74,16 +80,16 @@ static int64_t swizzle(Layout *l, int64_t row_bytes) {
     l->xor_shift = (uint8_t)(bits > BANK_BITS ? bits - CHUNK_BITS : BANK_BITS - CHUNK_BITS);
     return row_bytes;
   }
-  int64_t chunks = (row_bytes + CHUNK - 1) / CHUNK;
-  return (chunks | 1) * CHUNK;
+  return odd_chunks(row_bytes);
 }
 
-/* If shared memory is cached, the k loop walks down a column of cache lines.  Were rows a
- * multiple of some lines long, those would share a few sets of the cache. */
+/* In banks, lanes read vectors of rows of their own: an odd number of chunks puts 8 rows in
+ * different banks.  If shared memory is cached, the k loop walks down a column of cache lines.
+ * Were rows a multiple of some lines long, those would share a few sets of the cache. */
 static int64_t spread_rows(const Build *s, int64_t row_bytes) {
   enum { LINE = 64, FEW = 4 };
-  bool cached = !machine_has(s->u->machine, HAS_BANKED_SHARED);
-  return cached && row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
+  if (machine_has(s->u->machine, HAS_BANKED_SHARED)) return odd_chunks(row_bytes);
+  return row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
 }
 
 static Layout rows_layout(const Build *s, const Type *t, int fast, bool plain, int64_t *total) {
@@ -124,7 +130,8 @@ static bool may_be_box(const Build *s, const Staged *g) {
 static int buffer_axis(const Build *s, const Staged *g, const NestVar *held) {
   int last = g->stored->type.rank - 1;
   if (g->fast >= 0) return g->fast;
-  if (g->form == OPERAND_PLAIN) return last;
+  bool banked = machine_has(s->u->machine, HAS_BANKED_SHARED);
+  if (g->form == OPERAND_PLAIN && !banked) return last;
   bool box = may_be_box(s, g);
   int fast = fast_axis(held->layout, box), other = 2 * last - 1 - fast;
   if (fast >= last - 1 && run_in_order(held->layout, fast) == 1 && !box &&
@@ -139,7 +146,6 @@ static int buffer_axis(const Build *s, const Staged *g, const NestVar *held) {
 static NestVar *in_order(Build *s, const Staged *g, NestVar *held) {
   int axis = g->swapped ? held->tile.rank - 1 - g->fast : g->fast;
   const Layout *l = held->layout;
-  enum { CHUNK = 16 };
   int64_t most = CHUNK / dtype_bytes(held->dtype), now = run_in_order(l, axis);
   if (now >= most || now >= run_along(l, axis, false)) return held;
   Layout ordered = in_order_along(l, axis);

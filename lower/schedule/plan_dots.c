@@ -5,9 +5,68 @@
 
 #include "lower/target/wgmma_layout.h"
 
+/* The axis of a dot's operand along which memory has its elements; the last if it is computed. */
+static int memory_axis(const Plan *p, const TileOp *dot, int which) {
+  const TileValue *v = dot->args[which];
+  bool turned = false;
+  for (; v->def && v->def->code == TILE_TRANS && v->type.rank == 2; v = v->def->args[0])
+    turned = !turned;
+  int axis = 1;
+  if (v->def && v->def->code == TILE_LOAD) axis = plan_memory_axis(p, v->def->args[0]);
+  else if (v->def && v->def->code == TILE_VIEW_LOAD) axis = plan_view_run(p, v->def).axis;
+  return turned ? 1 - axis : axis;
+}
+
+typedef struct {
+  int32_t rows, columns; /* of a thread */
+  int32_t warps[2];      /* along rows and columns */
+} FmaSquare;
+
+/* Warps as they make a thread's block of outputs a square, so that it loads least for them. */
+static bool fma_square(const Type *t, int warps, const int *lanes, const int *vector,
+                       FmaSquare *out) {
+  int32_t least = 0;
+  for (int32_t wm = 1; wm <= warps; wm *= 2) {
+    int32_t wn = warps / wm, m = wm * lanes[0] * vector[0], n = wn * lanes[1] * vector[1];
+    if (t->shape[0] % m || t->shape[1] % n) continue;
+    FmaSquare q = {t->shape[0] / (wm * lanes[0]), t->shape[1] / (wn * lanes[1]), {wm, wn}};
+    if (least && q.rows + q.columns >= least) continue;
+    least = q.rows + q.columns;
+    *out = q;
+  }
+  return least;
+}
+
+/* 4 lanes along rows and 8 along columns: threads that read the same vector of an operand read it
+ * once.  Of an operand whose elements lie along the output's axis a thread has whole vectors, of
+ * one that lies along k neighbors are in different banks. */
+static bool fma_blocks(const Plan *p, const TileOp *dot, Layout *out) {
+  enum { VECTOR = 16 }; /* bytes */
+  static const int lanes[] = {4, 8};
+  const Type *t = &dot->results[0]->type;
+  int elements = VECTOR / (int)dtype_bytes((DType)t->dtype), vector[2];
+  bool fits = machine_has(p->u->machine, HAS_BANKED_SHARED) && t->rank == 2 && elements > 1;
+  for (int i = 0; fits && i < 2; i++) vector[i] = memory_axis(p, dot, i) == i ? elements : 1;
+  FmaSquare q = {0};
+  if (!fits || !fma_square(t, schedule_warps(p->u), lanes, vector, &q)) return false;
+  Layout l = layout_new(t);
+  int32_t own[] = {q.rows, q.columns}, stride[] = {q.columns, 1};
+  for (int a = 0; a < 2; a++) {
+    layout_push(&l, a, HW_REG, own[a] / vector[a], stride[a] * vector[a]);
+    layout_push(&l, a, HW_WARP, q.warps[a], a ? 1 : q.warps[1]);
+    layout_push(&l, a, HW_LANE, lanes[a], a ? 1 : lanes[1]);
+    layout_push(&l, a, HW_REG, vector[a], stride[a]);
+  }
+  *out = l;
+  return true;
+}
+
 /* Without a matrix instruction: threads over M and N, a small square of outputs each. */
-static Layout fma_layout(const Plan *p, const Type *t) {
+static Layout fma_layout(const Plan *p, const TileOp *dot) {
+  const Type *t = &dot->results[0]->type;
   const Machine *m = p->u->machine;
+  Layout blocks;
+  if (fma_blocks(p, dot, &blocks)) return blocks;
   int order[MAX_RANK], warps = schedule_warps(p->u);
   schedule_order(t, order);
   if (!machine_has(m, HAS_VECTOR_ACCESSES)) return schedule_blocked(t, order, 1, warps, m->lanes);
@@ -158,7 +217,7 @@ void plan_anchor_dot(Plan *p, const TileOp *op) {
     for (int i = 0; i < 2 && c.atom->warps > 1; i++)
       if (!wgmma_takes_any_axis(c.atom->a, i)) anchor_across(p, op, i);
   } else {
-    c.layout = fma_layout(p, t);
+    c.layout = fma_layout(p, op);
   }
   plan_offer(p, op->results[0], c);
   if (c.atom) offer_fragments(p, op, &c);

@@ -60,11 +60,12 @@ static const Candidate byte_sums[] = {
     {{128, 128, 128, 4, 3}, 8.0e6, 2}, {{64, 128, 128, 4, 4}, 5.4e6, 2},
     {{64, 64, 128, 4, 5}, 3.5e6, 2},   {{64, 32, 128, 4, 6}, 2.0e6, 3},
 };
-/* f32 is multiplied without tensor cores. */
+/* f32 is multiplied without tensor cores: figures of 4096 cubed in four orders (an H200). */
 static const Candidate singles[] = {
-    {{64, 64, 32, 4, 3}, 0.110e6, 4},  {{128, 64, 32, 8, 3}, 0.110e6, 2},
-    {{32, 128, 32, 4, 3}, 0.117e6, 3}, {{32, 64, 32, 4, 3}, 0.101e6, 4},
-    {{32, 32, 32, 4, 3}, 0.085e6, 4},  {{16, 64, 32, 4, 3}, 0.085e6, 4},
+    {{64, 64, 32, 4, 3}, 0.268e6, 4},  {{128, 64, 16, 4, 3}, 0.283e6, 3},
+    {{64, 128, 16, 4, 3}, 0.286e6, 3}, {{64, 64, 16, 4, 3}, 0.272e6, 4},
+    {{32, 64, 32, 4, 3}, 0.243e6, 4},  {{32, 32, 32, 4, 3}, 0.190e6, 4},
+    {{16, 64, 32, 4, 3}, 0.184e6, 4},
 };
 
 /* f32 that is rounded to TF32, which single warps multiply. */
@@ -85,7 +86,7 @@ static const Candidate rounded_images[] = {
 static const Family half_tiles = {halves, COUNT(halves) - HALVES_WITHOUT, 4, 0, 2, 0.21, 0.77};
 static const Family byte_tiles = {bytes, COUNT(bytes), 4, 0, 2, 0.105, 0.77};
 static const Family byte_sum_tiles = {byte_sums, COUNT(byte_sums), 4, 0, 2.55, 0.105, 0.77};
-static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.25, 0.67};
+static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.54, 1.07};
 static const Family rounded_tiles = {rounded, COUNT(rounded), 4, 0, 2, 0.4, 0.67};
 static const Family rounded_image_tiles = {
     rounded_images, COUNT(rounded_images), 4, 0, 2, 0.2, 0.77};

@@ -68,6 +68,15 @@ def matmul(dtype, m, n, k, **more):
                 stride_bk=n, stride_bn=1, stride_cm=n, stride_cn=1, **more)
 
 
+def by_threads(order, dtype, m, n):
+    """One of cases of 73 steps, in arrays of 80."""
+    kernel, rest = case(OURS, "by_threads", 1, f"M={m} N={n} A_ROWS={int(order[0] == 'N')} "
+                        f"B_ROWS={int(order[1] == 'N')}", a_ptr=f"randn:{dtype}[{m * 80}]:1",
+                        b_ptr=f"randn:{dtype}[{n * 80}]:2", out_ptr=f"empty:{dtype}[{m},{n}]",
+                        K=73)
+    return f"{kernel} {order} {dtype} {m}x{n}", rest
+
+
 def attention(dtype, length, head):
     rand = f"randn:{dtype}[1,{length},{head}]"
     return dict(q_ptr=rand + ":1", k_ptr=rand + ":2", v_ptr=rand + ":3",
@@ -184,6 +193,8 @@ CASES = dict([
          at_ptr="empty:i32[1]", n=600),
     case(OURS, "dot_twice", 1, "N=32", a_ptr="randn:f16[1024]:1", b_ptr="randn:f16[1024]:2",
          out_ptr="empty:f32[1024]"),
+    *(by_threads(order, "f32", 32, 64) for order in ("NN", "NT", "TN", "TT")),
+    by_threads("NT", "f32", 16, 16), by_threads("NN", "f64", 32, 32),
     case(OURS, "products", 1, "N=32 BLOCK_K=16", a_ptr="randn:f16[3,32,64]:1",
          b_ptr="randn:f16[3,64,32]:2", out_ptr="empty:f32[3,32,32]", count=3, K=64),
     case(OURS, "gated", 1, "M=64 N=32 BLOCK_K=32", a_ptr="randn:bf16[64,416]:1",
