@@ -380,7 +380,10 @@ static int64_t most_of_digits(const Bind *s, const Group *g) {
 static void add_whole_quotient(Value *v, const Form *dividend, int64_t divisor) {
   NestVar *x = v->ref.kind == REF_VAR ? v->ref.var : NULL;
   bool uniform = x && !v->mask && x->count == 1 && !v->ref.sub.n && !v->ref.sub.c;
-  for (int i = 0; i < dividend->n; i++) uniform &= !dividend->g[i].var || dividend->g[i].var->uniform;
+  for (int i = 0; i < dividend->n; i++) {
+    const NestVar *of = dividend->g[i].var;
+    uniform &= !of || of->uniform;
+  }
   if (!uniform) return;
   Form quotient = form_var(x), sum = v->form;
   if (!form_add(&sum, &quotient, 1)) return;

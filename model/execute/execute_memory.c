@@ -661,7 +661,7 @@ int execute_take_input(Execution *e, uint32_t i, const nereid_tensor *t, nereid_
   bool now = e->capturing && execute_is_on_host(t);
   if (!in_place) return copy_input(e, b, t, now ? NULL : s);
   b->data = first_element(t);
-  return device_borrow(e->device, b->data, (size_t)b->bytes);
+  return device_borrow_whole(e->device, b->data, (size_t)b->bytes);
 }
 
 int execute_write_back(Execution *e, uint32_t i, const nereid_tensor *t, nereid_stream *s) {
@@ -715,7 +715,7 @@ int execute_aim_output(Execution *e, uint32_t i, const nereid_tensor *t) {
            !overlaps_outputs(e, b, first_element(t));
   if (usable) {
     b->data = first_element(t);
-    return device_borrow(e->device, b->data, (size_t)b->bytes);
+    return device_borrow_whole(e->device, b->data, (size_t)b->bytes);
   }
   code = execute_own(e, b);
   b->data = b->own;

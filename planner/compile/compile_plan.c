@@ -419,9 +419,13 @@ static void add_kernel(PlanCompiler *c, const Group *g, Written *w) {
   s->kernel = functions_add(c->functions, w->kernel, w->text.data, s->cost, kernel_name(c, g));
 }
 
+/* What it computes is read for none of the elements of others, where those are no elements. */
+static bool writes_nothing(const Kernel *k) { return !k->outputs && !k->inouts && !k->checks.len; }
+
 static void add_step(PlanCompiler *c, const Group *g, Written *w) {
   Arena *a = c->g->arena;
   PlanStep *s = &w->step;
+  if (!s->library && writes_nothing(w->kernel)) return;
   if (s->library) add_call_arguments(c, s);
   else add_kernel(c, g, w);
   if (g->once) vec_push(a, &c->once, *s);

@@ -662,6 +662,14 @@ static bool is_single_element(const Node *n) {
   return true;
 }
 
+/* The axes of an element's value: an index along an axis of one element is left out. */
+static unsigned axes_of_element(Kernel *k, const Node *n, const Dim *element) {
+  unsigned axes = 0;
+  for (uint32_t i = 0; i < n->type.rank && !is_single_element(n); i++)
+    if (!dim_is(n->type.shape[i], 1)) axes |= kernel_axes(k, element + i, 1);
+  return axes;
+}
+
 static void find_gathered(Kernel *k, const Node *n, const Dim *index, Gather *x) {
   gather_of(k->graph, n, index, x);
   for (uint32_t i = 0; i < x->n; i++) {
@@ -670,9 +678,7 @@ static void find_gathered(Kernel *k, const Node *n, const Dim *index, Gather *x)
       if (x->element[a] == x->by[i].symbol) x->element[a] = sure;
     if (sure) continue;
     const char *at = gather_index(k, x->by[i].index, x->by[i].element, x->by[i].size);
-    unsigned axes = kernel_axes(k, x->by[i].element, x->by[i].index->type.rank);
-    if (is_single_element(x->by[i].index)) axes = 0;
-    kernel_bind(k, x->by[i].symbol, at, axes);
+    kernel_bind(k, x->by[i].symbol, at, axes_of_element(k, x->by[i].index, x->by[i].element));
   }
 }
 

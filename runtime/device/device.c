@@ -211,19 +211,31 @@ bool device_checks_accesses(const nereid_device *d) {
   return d->ops->kind == NEREID_TILE || d->ops->kind == NEREID_THREAD;
 }
 
-int device_borrow(nereid_device *d, const void *p, size_t size) {
+/* A part of a tensor, or of memory of ours, is known; of tensors that may be gone, `whole` ones are
+ * known for themselves. */
+static int borrow(nereid_device *d, const void *p, size_t size, bool whole) {
   if (!device_checks_accesses(d)) return 0;
   char *data = (char *)(uintptr_t)p;
   pthread_mutex_lock(&d->lock);
   const Allocation *known = device_find(d, p);
   bool holds = known && data + size <= known->data + known->size;
+  if (whole && holds && known->borrowed && !known->lasting)
+    holds = known->data == data && known->size == size;
   pthread_mutex_unlock(&d->lock);
-  if (holds) return 0; /* a part of a tensor, or of memory of ours */
+  if (holds) return 0;
   Allocation *a = malloc(sizeof *a);
   if (!a) return error_out_of_memory();
   *a = (Allocation){NULL, data, size, true, true, false};
   remember_allocation(d, a, true);
   return 0;
+}
+
+int device_borrow(nereid_device *d, const void *p, size_t size) {
+  return borrow(d, p, size, false);
+}
+
+int device_borrow_whole(nereid_device *d, const void *p, size_t size) {
+  return borrow(d, p, size, true);
 }
 
 int device_borrow_lasting(nereid_device *d, const void *p, size_t size) {

@@ -241,7 +241,8 @@ typedef struct {
 static bool is_along(OnnxCall *maker, const OnnxValue *v, const ValueType *x, uint32_t axis) {
   uint32_t rank = v->type.rank;
   if (rank == 0 || (rank == 1 && dim_is(v->type.shape[0], 1))) return true;
-  return rank == 1 && axis < x->rank && onnx_axis(maker, onnx_int(maker, "axis", 1), x->rank) == axis;
+  return rank == 1 && axis < x->rank &&
+         onnx_axis(maker, onnx_int(maker, "axis", 1), x->rank) == axis;
 }
 
 static Node *parameter_of(OnnxCall *c, OnnxValue *v) {

@@ -76,6 +76,31 @@ void onnx_op_reduce(OnnxCall *c) {
   set_reduced(c, c->op->aten, onnx_in(c, 0));
 }
 
+/* The mean of no elements is 0, as in ONNX Runtime: ONNX leaves it open. */
+void onnx_op_reduce_mean(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  Reduction r = reduction(c, x);
+  Dim count = build_const(b, 1);
+  bool some = true;
+  for (uint32_t i = 0; i < rank_of(x); i++) {
+    if (!(r.set >> i & 1)) continue;
+    count = dim_mul(onnx_dims(c), count, x->type.shape[i]);
+    some &= dim_range(onnx_dims(c), x->type.shape[i]).lo > 0;
+  }
+  if (some) {
+    set_reduced(c, OP_aten_mean_dim, x);
+  } else if (reduces_nothing(x, r.set)) {
+    bool floats = dtype_is_float(x->type.dtype);
+    onnx_set(c, 0, reduced_to(c, x, &r, floats ? arg_float(0) : build_int(b, 0)));
+  } else {
+    Node *sum = build_sum(b, build_widen(b, x), r.set, r.keep);
+    count = dim_max(onnx_dims(c), count, build_const(b, 1));
+    sum = build_with(b, OP_aten_div_Tensor, sum, arg_dim(count));
+    onnx_set(c, 0, build_to(b, sum, x->type.dtype));
+  }
+}
+
 /* The largest of booleans is whether any is true: the extremes of no integers have its sign. */
 void onnx_op_reduce_extreme(OnnxCall *c) {
   Build *b = &c->b;

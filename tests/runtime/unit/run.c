@@ -337,6 +337,24 @@ static void test_lasting_memory(void) {
   nereid_device_close(d);
 }
 
+/* A tensor lies where a larger one was, a part of which is the device's own memory now. */
+static void test_whole_memory(void) {
+  nereid_device *d;
+  void *own, *again;
+  if (nereid_device_open(&d, "interp")) abort();
+  check_call(!nereid_alloc(&own, d, 4096), "memory of the device");
+  nereid_free(d, own);
+  char *gone = (char *)own - 2048, *tensor = gone + 512;
+  device_borrow(d, gone, 2048 + 64);
+  device_borrow_whole(d, tensor, 256);
+  check_call(!nereid_alloc(&again, d, 4096), "the same once more");
+  const Allocation *a = known_at(d, tensor);
+  check_call(a && a->data == tensor && a->size == 256, "a tensor where a larger one was");
+  check_call(again != own || known_at(d, gone) == NULL, "which is no more");
+  nereid_free(d, again);
+  nereid_device_close(d);
+}
+
 int main(void) {
   test_threads("cpu", TURNS);
   test_threads("interp", 20);
@@ -349,5 +367,6 @@ int main(void) {
   test_many_parameters();
   test_scratch();
   test_lasting_memory();
+  test_whole_memory();
   return report();
 }
