@@ -159,6 +159,14 @@ CASES = [
         "Slice", "x from to axis", "part")], axis=0, initializers=[*PART, o.tensor(
             "flags", "?", [3], bytes([1, 0, 1]))]),
      [((x(1, 4),), x(1, 4)), ((x(2, 4),), x(1, 4)), ((x(3, 4),), x(0, 4))]),
+    # ONNX leaves the mean of nothing open; ONNX Runtime gives 0.
+    ("mean_of_none", one("ReduceMean", axes=[0]),
+     [((x(3, 4),), x(3, 4).mean(0, keepdims=True)), ((x(0, 4),), 0 * x(1, 4))]),
+    # The first row is one if there are rows; which one it is, no element needs.
+    ("row_of_nothing", one("Compress", "none yes", axis=0, more=[
+        o.node("Slice", "x st st axis1", "none")], initializers=[
+            o.ints("axis1", 1), BACK[3], o.tensor("yes", "?", [1], b"\1")]),
+     [((x(3, 4),), x(1, 0)), ((x(1, 4),), x(1, 0))]),
     ("few_of_few", one("Unique", "few", more=FEW, initializers=TWO),
      [((x(3, 4),), x(2)), ((x(0, 4),), x(0))]),
     ("scan", SCAN, [((x(n, 4),), np.cumsum(x(n, 4), 0)) for n in (3, 1, 2)]),
@@ -182,6 +190,13 @@ CASES.append(("one_name", ONE_NAME, [
     ((x(2, 4), x(3, 4)), np.concatenate([x(2, 4), x(3, 4)])), ((x(2, 4), x(4, 3)), None),
     # ONNX Runtime joins nothing of other sizes.
     ((x(0, 4), x(4, 3)), x(4, 3)), ((x(2, 4), x(0, 3)), x(2, 4))]))
+# Indices along axes of one element, in a kernel of a product, whose values have two axes.
+PAIRS = o.model([o.node("MatMul", "x x", "y"), o.node("GatherElements", "x at", "w", axis=0),
+                 o.node("Sub", "w y", "z")],
+                {"x": o.f32(7, 1, 1), "at": o.i64(7, 1, 1)}, "z")
+PLACES = np.array([3, -1, 0, 6, 2, 2, 5]).reshape(7, 1, 1)
+CASES.append(("gathered_ones", PAIRS, [
+    ((x(7, 1, 1), PLACES), np.take_along_axis(x(7, 1, 1), PLACES, 0) - x(7, 1, 1) ** 2)]))
 PROJECTS = ("squeeze_axes", "squeeze", "expand")  # the others are refused, or the same
 
 
