@@ -18,6 +18,7 @@
 
 #include "model/api/api.h"
 #include "model/api/graph_options.h"
+#include "model/execute/execute_state.h"
 #include "runtime/messages.h"
 #include "runtime/support/array.h"
 #include "runtime/support/error.h"
@@ -255,16 +256,23 @@ static int use_locked(SizedPlans *s, const Using *u) {
 
 /* ---- values that a run computes first ---- */
 
+enum { ON_HOST = 1 }; /* among DLPack's devices */
+
 /* A copy of a result in host memory, which one allocation has with its shape. */
-static int copy_result(nereid_tensor *out, const nereid_tensor *t) {
+static int copy_result(nereid_device *d, nereid_tensor *out, const nereid_tensor *t) {
   int64_t elements = 1, rank = t->ndim;
   for (int i = 0; i < t->ndim; i++) elements *= t->shape[i];
   size_t bytes = (size_t)elements * ((size_t)t->dtype.bits + 7) / 8, head = (size_t)rank * 8;
   char *copy = malloc(head + bytes + 1);
   if (!copy) return error_out_of_memory();
   memcpy(copy, t->shape, head);
-  memcpy(copy + head, (const char *)t->data + t->byte_offset, bytes);
+  const char *from = (const char *)t->data + t->byte_offset;
+  int code = 0;
+  if (execute_is_on_host(t)) memcpy(copy + head, from, bytes);
+  else code = nereid_copy_out(d, copy + head, from, bytes, NULL);
+  if (code) return free(copy), code;
   *out = *t;
+  out->device = (nereid_dl_device){.device_type = ON_HOST};
   out->shape = (int64_t *)(void *)copy;
   out->data = copy + head;
   out->byte_offset = 0;
@@ -278,7 +286,7 @@ static int run_stage(SizedPlan *p, const nereid_tensor *inputs, int n, void *res
   nereid_tensor made = {0};
   int code = nereid_executable_run(p->e, inputs, n, &made, 1, NULL);
   *refused = code && execution_refused(p->e->main);
-  return code ? code : copy_result(result, &made);
+  return code ? code : copy_result(p->e->device, result, &made);
 }
 
 /* The sizes of the run, and then values that it computes. */
@@ -288,7 +296,10 @@ static int use_staged(SizedPlans *s, Using u) {
   if (!all) return error_out_of_memory();
   memcpy(all, u.inputs, (size_t)own * sizeof *all);
   u.inputs = all;
-  int code = 0;
+  /* Stages run on a stream of their own, after what the caller's streams have begun. */
+  bool apart = device_kind(s->of->device) == NEREID_PTX;
+  int code = apart ? nereid_device_sync(s->of->device) : 0;
+  if (code) return free(all), code;
   while (u.n < own + (int)s->stages.n) {
     Using stage = {all, u.n, run_stage, &all[u.n], true};
     code = use_locked(s, &stage);
@@ -303,16 +314,12 @@ static int use_staged(SizedPlans *s, Using u) {
   return code;
 }
 
-static bool has_stages(const SizedPlans *s) {
-  return s->stages.n && device_kind(s->of->device) != NEREID_PTX;
-}
-
 int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, void *context) {
   Using u = {inputs, n, use, context, false};
   pthread_mutex_lock(&s->lock);
-  bool staged = has_stages(s);
+  bool staged = s->stages.n > 0;
   int code = staged ? use_staged(s, u) : use_locked(s, &u);
-  if (code == NEREID_E_FILE && !staged && has_stages(s)) code = use_staged(s, u);
+  if (code == NEREID_E_FILE && !staged && s->stages.n) code = use_staged(s, u);
   pthread_mutex_unlock(&s->lock);
   return code;
 }
