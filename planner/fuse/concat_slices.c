@@ -168,6 +168,18 @@ static bool are_computed(Graph *g, const Cat *c) {
   return all;
 }
 
+/* A vector of a CPU would have elements of all sources, and each of them would be computed for all of
+ * it. */
+static bool alternates(const Graph *g, const Node *n, const Cat *c) {
+  enum { SOURCES_LEAST = 4, LENGTH_MOST = 2 };
+  bool all = g->host && c->n >= SOURCES_LEAST && c->axis + 1 == n->type.rank;
+  for (uint32_t i = 0; i < c->n && all; i++) {
+    Dim length = c->items[i]->type.shape[c->axis];
+    all = dim_is_int(length) && length->value <= LENGTH_MOST;
+  }
+  return all;
+}
+
 bool concat_is_computed(Graph *g, const Node *n) {
   if (!is_cat(n) || n->type.rank == 0) return false;
   Cat c = cat_of(g, n);
@@ -325,7 +337,7 @@ bool pass_concat_in_slices(Graph *g) {
     }
     if (!is_cat(n) || n->type.rank == 0) continue;
     Cat c = cat_of(g, n);
-    bool many = c.n > PIECES_MAX;
+    bool many = c.n > PIECES_MAX || alternates(g, n, &c);
     bool known = n->id < nids;
     bool slices = are_own_gradients(&uses, &c) || (known && !fused[n->id] && are_computed(g, &c));
     if (many || slices)
