@@ -156,6 +156,8 @@ const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
 /* The last of LANES loads or stores from `first` on that are columns of LANES rows; NULL: they are
  * none. */
 const NestStmt *c_last_column(const Gen *g, const NestStmt *first);
+/* Is it a constant that the next statement, a load, leaves in lanes that are masked off? */
+bool c_initial_value(const NestStmt *x);
 /* The next of them after s; statements between them run before stores, or after loads. */
 const NestStmt *c_next_column(const Gen *g, const NestStmt *s);
 

@@ -217,12 +217,12 @@ static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
   c_close_names(g, 2);
 }
 
-/* The statements between LANES loads or stores. */
-static void put_between(Gen *g, const NestStmt *first, const NestStmt *last) {
+/* The statements between LANES loads or stores, initial values or others. */
+static void put_between(Gen *g, const NestStmt *first, const NestStmt *last, bool initial) {
   const NestStmt *column = first;
   for (const NestStmt *x = first; x != last; x = x->next) {
     if (x == column) column = c_next_column(g, x);
-    else printers[x->code](g, x);
+    else if (c_initial_value(x) == initial) printers[x->code](g, x);
   }
 }
 
@@ -231,7 +231,8 @@ static void load_columns(Gen *g, const NestStmt *first, const char *rows) {
   for (int i = 0; i < g->nest->lanes; i++, s = c_next_column(g, s)) {
     const char *row = c_text(g, "%s[%d]", rows, i);
     Spread whole = {.kind = SPREAD_VECTOR};
-    if (s->guard.kind) c_line(g, "%s = %s;", c_ref_name(g, &s->dsts[0]), row);
+    bool zero = s->guard.kind && g->filled[s->dsts[0].var->id];
+    if (zero) c_line(g, "%s = %s;", c_ref_name(g, &s->dsts[0]), row);
     else c_assign(g, s, &s->dsts[0], s->type, row, whole);
   }
 }
@@ -244,13 +245,14 @@ static void put_columns(Gen *g, const NestStmt *first, const NestStmt *last, con
   const char *at = c_address(g, &first->mems[0], false);
   long long step = (long long)c_mem_spread(g, &first->mems[0]).step;
   c_line(g, "%s %s[LANES];", c_vector_type(first->type), rows);
+  put_between(g, first, last, true);
   if (load) {
     c_line(g, "vload_rows_%s(%s, %lld, %s, %s);", name, at, step, lanes, rows);
     load_columns(g, first, rows);
-    put_between(g, first, last);
+    put_between(g, first, last, false);
     return;
   }
-  put_between(g, first, last);
+  put_between(g, first, last, false);
   const NestStmt *s = first;
   for (int i = 0; i < g->nest->lanes; i++, s = c_next_column(g, s))
     c_line(g, "%s[%d] = %s;", rows, i, c_vector(g, &s->srcs[0], s->type));

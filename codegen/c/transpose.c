@@ -77,8 +77,7 @@ static bool is_column(const Gen *g, const NestStmt *s) {
   bool first = s->guard.kind && c_ref_spread(g, &s->guard).kind == SPREAD_FIRST;
   bool whole = load ? c_ref_spread(g, &s->dsts[0]).kind == SPREAD_VECTOR
                     : c_ref_spread(g, &s->srcs[0]).kind == SPREAD_VECTOR;
-  bool zeroed = !load || !first || g->filled[s->dsts[0].var->id];
-  return whole && zeroed && (first || !s->guard.kind);
+  return whole && (first || !s->guard.kind);
 }
 
 static bool same_affine(const Affine *x, const Affine *y, int64_t apart) {
@@ -109,11 +108,17 @@ static bool feeds(const NestStmt *load, const NestStmt *first) {
   return first->mems[0].base.var == v || (first->guard.kind == REF_VAR && first->guard.var == v);
 }
 
+bool c_initial_value(const NestStmt *x) {
+  const NestStmt *load = x->next;
+  return x->code == NEST_MOV && x->srcs[0].kind != REF_VAR && !x->guard.kind && load &&
+         load->code == NEST_LD && load->guard.kind && same_reference(&x->dsts[0], &load->dsts[0]);
+}
+
 /* A statement that may run before stores and after loads beside it: it computes a value that has no
  * other definition.  Lanes that go together need no barriers. */
 static bool is_passed(const Gen *g, const NestStmt *x) {
   const unsigned barred = NEST_IS_WRITE | NEST_IS_ORDERED | NEST_IS_EFFECT;
-  if (x->code == NEST_BAR) return true;
+  if (x->code == NEST_BAR || c_initial_value(x)) return true;
   return !x->nregions && !x->nmems && !(nest_flags(x) & barred) && x->ndsts == 1 &&
          g->at_definition[x->dsts[0].var->id];
 }

@@ -205,24 +205,24 @@ static FourierForm form_of(Infer *in, const Dim *size) {
   int64_t radices[GRAPH_RANK_MAX];
   uint32_t n = infer_ints(in, "radices", radices);
   FourierForm f;
-  bool half = infer_bool(in, "half");
-  if (!fourier_form(n, radices, half, &f) || !dim_is(size[1], f.size) ||
-      (half && infer_bool(in, "inverse")))
+  bool half = infer_bool(in, "half"), inverse = infer_bool(in, "inverse");
+  if (!fourier_form(n, radices, half, inverse, &f) || !dim_is(size[1], f.size))
     infer_fail(in, E_GRAPH_TRANSFORM, infer_dim_text(in, size[1]));
   return f;
 }
 
-/* The spectrum has two parts of each element, along the first axis or the last. */
+/* A spectrum has two parts of each element, along the first axis or the last. */
 static void check_result(Infer *in, const FourierForm *f, const Dim *size) {
   const ValueType *to = infer_self(in);
-  bool pairs = infer_bool(in, "pairs");
+  bool pairs = infer_bool(in, "pairs"), real = f->half && f->inverse;
   Dims *d = in->g->dims;
-  Dim two = infer_const(in, 2), lanes = dim_mul(d, size[0], size[2]);
+  Dim parts = infer_const(in, real ? 1 : 2), lanes = dim_mul(d, size[0], size[2]);
   infer_rank(in, to, 1, GRAPH_RANK_MAX);
-  infer_same_size(in, to->shape[pairs ? to->rank - 1 : 0], two, "the parts of a spectrum");
+  if (!real)
+    infer_same_size(in, to->shape[pairs ? to->rank - 1 : 0], parts, "the parts of a spectrum");
   infer_same_size(in, infer_product(in, to->shape, to->rank),
-                  dim_mul(d, dim_mul(d, lanes, infer_const(in, f->result)), two),
-                  "the spectrum and its memory");
+                  dim_mul(d, dim_mul(d, lanes, infer_const(in, f->result)), parts),
+                  "a transform and its memory");
 }
 
 void infer_fourier_rows(Infer *in) {
@@ -236,9 +236,10 @@ void infer_fourier_rows(Infer *in) {
   const ValueType *factors = infer_tensor(in, "factors"), *scratch = infer_tensor(in, "scratch");
   infer_rank(in, factors, 1, 1);
   infer_rank(in, scratch, 1, 1);
+  check_result(in, &f, size);
+  size[1] = infer_const(in, f.operand);
   check_places(in, "re_at", re, size);
   check_places(in, "im_at", im, size);
-  check_result(in, &f, size);
   if (f.factors)
     infer_same_size(in, factors->shape[0], infer_const(in, f.factors), "factors of a transform");
   Dim each = infer_const(in, f.scratch);

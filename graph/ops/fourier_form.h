@@ -8,7 +8,8 @@
  * parts, row 2 k1 + 1 the imaginary ones.  Rows have an odd number of vectors, so that a column's
  * are not all in one set of a cache.
  *
- * Where the elements are real, the rows of k1 up to r / 2 contain all: others are conjugates. */
+ * Where the elements are real, the rows of k1 up to r / 2 contain all: others are conjugates.  To
+ * real elements the same goes on in the other direction: the first radix comes last. */
 #ifndef NEREID_GRAPH_OPS_FOURIER_FORM_H
 #define NEREID_GRAPH_OPS_FOURIER_FORM_H
 
@@ -25,8 +26,10 @@ enum {
 typedef struct {
   int64_t radix[FOURIER_RADICES_MAX];
   uint32_t n;
-  bool half; /* of real numbers: the first size / 2 + 1 elements of the spectrum */
-  int64_t size, result; /* elements of an operand and of a spectrum */
+  bool half;    /* of real numbers: the first size / 2 + 1 elements of the spectrum */
+  bool inverse; /* half: real numbers are the result, in the other direction */
+  int64_t size; /* elements of a signal, and, with `half` fewer, of its spectrum */
+  int64_t operand, result;
   int64_t columns, row; /* of the first radix; vectors between the scratch's rows */
   int64_t kept;         /* k1 that have rows */
   int64_t scratch;      /* elements, for a program */
@@ -34,7 +37,7 @@ typedef struct {
 } FourierForm;
 
 /* False: there is no kernel of these radices. */
-bool fourier_form(uint32_t n, const int64_t *radices, bool half, FourierForm *out);
+bool fourier_form(uint32_t n, const int64_t *radices, bool half, bool inverse, FourierForm *out);
 /* Elements between those of radix i >= 1 within a row: the product of the later radices. */
 int64_t fourier_step(const FourierForm *f, uint32_t i);
 /* Factors that column c has after radix i, cosines and sines: of k = 1, 2, ... */

@@ -58,10 +58,20 @@ Parts fourier_chirp(Build *b, Dim n, bool inverse, DType t);
 
 /* ---- fourier_kernel.c ---- */
 
-/* Is there a kernel of the transform of x along the axis? */
-bool fourier_has_kernel(const Build *b, const Node *x, uint32_t axis, bool half);
-/* It; sums are not scaled.  half: x is real, and the result is the first half of its spectrum. */
-Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool half, bool inverse);
+/* Is there a kernel of transforms of n elements?  half: signals are real. */
+bool fourier_has_kernel(Build *b, const Node *x, Dim n, bool half);
+/* 1: a kernel transforms x along the axis.  More: the first factor of its length, of two that have
+ * kernels, or of which the first has one.  0: kernels are no help. */
+int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis);
+/* It; sums are not scaled.  Without an imaginary part the result is the first half of the spectrum.
+ */
+Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse);
+/* The n real elements whose half of a spectrum x has, with an imaginary part. */
+Node *fourier_real_by_kernel(Build *b, Parts x, uint32_t axis, Dim n);
+
+/* x, which nothing uses yet, becomes so many times what it was, if its kernel can do that as it
+ * writes it; false: it can't. */
+bool fourier_scale(Parts x, double by);
 
 /* ---- fourier.c ---- */
 

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { SHORT_MOST = 128, FACTOR_MOST = 64, DIRECT_MOST = 2048 };
+enum { SHORT_MOST = 128, FACTOR_MOST = 64, DIRECT_MOST = 2048, DIRECT_MOST_HOST = 256 };
 
 /* ---- along the last axis ---- */
 
@@ -92,30 +92,6 @@ static Parts in_two_steps(Build *b, Parts x, int64_t n1, int64_t wanted, bool in
   return (Parts){join_last(b, y.re, given), join_last(b, y.im, given)};
 }
 
-/* Products of the table, turned, with the columns of each matrix, whose rows are dense: a CPU reads
- * vectors of neighbors, and no element by itself. */
-static Parts by_columns(Build *b, Parts x, Dim n, bool inverse) {
-  uint32_t last = rank_of(x.re) - 1;
-  Dim lead[GRAPH_RANK_MAX];
-  memcpy(lead, x.re->type.shape, (last + 1) * sizeof *lead);
-  Dim count = infer_product(&b->in, lead, last - 1), columns = lead[last];
-  Dim twice = dim_mul(build_dims(b), n, build_const(b, 2)), shape[] = {count, n, columns};
-  Parts table = fourier_powers(b, n, n, n, inverse, x.re->type.dtype);
-  Node *rows[2] = {table.re, table.im}, *y = NULL;
-  for (int i = 0; i < 2; i++) {
-    Node *part = i ? x.im : x.re;
-    if (!part) continue;
-    if (i) rows[0] = build_op1(b, OP_aten_neg_default, table.im), rows[1] = table.re;
-    Node *all = build_expand(b, build_cat(b, 2, rows, 0), 3, (Dim[]){count, twice, n});
-    Node *sums =
-        build_product(b, OP_aten_bmm_default, all, build_view(b, part, 3, shape), ROUNDS_NEVER);
-    y = y ? build_add(b, y, sums) : sums;
-  }
-  Node *re = build_slice(b, y, 1, build_const(b, 0), n, 1);
-  Node *im = build_slice(b, y, 1, n, twice, 1);
-  return (Parts){build_view(b, re, last + 1, lead), build_view(b, im, last + 1, lead)};
-}
-
 static Node *cut_in_rows(Build *b, Node *x, Dim n1, Dim n2) {
   Dim shape[GRAPH_RANK_MAX];
   uint32_t rank = rank_of(x);
@@ -126,15 +102,39 @@ static Node *cut_in_rows(Build *b, Node *x, Dim n1, Dim n2) {
   return build_view(b, x, rank + 1, shape);
 }
 
-/* in_two_steps where operands are read by rows. */
-static Parts in_two_steps_of_columns(Build *b, Parts x, int64_t n1, int64_t wanted, bool inverse) {
+/* In two steps by kernels: along n1, then along the rest. */
+static Parts in_kernels(Build *b, Parts x, int64_t n1, bool inverse) {
   Dim n = last_size(x), size1 = build_const(b, n1), size2 = build_const(b, n->value / n1);
-  Parts y = {cut_in_rows(b, x.re, size1, size2), x.im ? cut_in_rows(b, x.im, size1, size2) : NULL};
-  y = by_columns(b, y, size1, inverse);
+  Parts y = {cut_in_rows(b, x.re, size1, size2), cut_in_rows(b, x.im, size1, size2)};
+  uint32_t last = rank_of(y.re) - 1;
+  y = fourier_along(b, y, last - 1, inverse);
   y = complex_mul(b, y, fourier_powers(b, size1, size2, n, inverse, x.re->type.dtype));
-  y = transform_last(b, y, (wanted + n1 - 1) / n1, inverse);
-  Dim given = dim_mul(build_dims(b), size1, last_size(y));
-  return (Parts){join_last(b, y.re, given), join_last(b, y.im, given)};
+  y = fourier_along(b, y, last, inverse);
+  return (Parts){join_last(b, y.re, n), join_last(b, y.im, n)};
+}
+
+/* Rows k1 above n1 / 2 are the conjugates of the others, columns in reverse order. */
+static Node *with_conjugates(Build *b, Node *x, int64_t n1, bool negated) {
+  uint32_t last = rank_of(x) - 1;
+  Dim end = build_const(b, (n1 + 1) / 2);
+  Node *tail = build_slice(b, x, last - 1, build_const(b, 1), end, 1);
+  tail = build_with(b, OP_aten_flip_default, tail, arg_axes(b->in.g, 3u << (last - 1)));
+  if (negated) tail = build_op1(b, OP_aten_neg_default, tail);
+  return n1 > 2 ? build_cat(b, 2, (Node *[]){x, tail}, last - 1) : x;
+}
+
+/* in_kernels for the first half of the spectrum of real elements. */
+static Parts half_in_kernels(Build *b, Node *x, int64_t n1) {
+  Dim n = size_from_end(x, 1), size1 = build_const(b, n1), size2 = build_const(b, n->value / n1);
+  Node *cut = cut_in_rows(b, x, size1, size2);
+  uint32_t last = rank_of(cut) - 1;
+  Parts y = fourier_half_along(b, cut, last - 1);
+  Dim rows = y.re->type.shape[last - 1], half = infer_half_size(&b->in, n);
+  y = complex_mul(b, y, fourier_powers(b, rows, size2, n, false, x->type.dtype));
+  y = fourier_along(b, y, last, false);
+  y = (Parts){join_last(b, with_conjugates(b, y.re, n1, false), n),
+              join_last(b, with_conjugates(b, y.im, n1, true), n)};
+  return fourier_fit(b, y, last - 1, half);
 }
 
 /* c[0] ... c[n - 1], zeros, c[n - 1] ... c[1]: for a circular convolution of `length` elements. */
@@ -148,15 +148,16 @@ static Node *both_sides(Build *b, Node *c, int64_t n, int64_t length) {
 
 static Parts by_chirps(Build *b, Parts x, bool inverse) {
   Dim n = last_size(x);
+  uint32_t last = rank_of(x.re) - 1;
   int64_t length = power_of_2(2 * n->value - 1, 1);
-  Parts c = fourier_chirp(b, n, inverse, x.re->type.dtype),
-        turned = {c.re, build_op1(b, OP_aten_neg_default, c.im)};
+  Parts c = fourier_chirp(b, n, inverse, x.re->type.dtype);
+  Parts turned = {c.re, build_op1(b, OP_aten_neg_default, c.im)};
   Parts filter = {both_sides(b, turned.re, n->value, length),
                   both_sides(b, turned.im, n->value, length)};
-  filter = transform_last(b, filter, length, false);
-  Parts y = fourier_fit(b, complex_mul(b, x, c), rank_of(x.re) - 1, build_const(b, length));
-  y = complex_mul(b, transform_last(b, y, length, false), filter);
-  y = fourier_fit(b, transform_last(b, y, n->value, true), rank_of(x.re) - 1, n);
+  filter = fourier_along(b, filter, 0, false);
+  Parts y = fourier_fit(b, complex_mul(b, x, c), last, build_const(b, length));
+  y = complex_mul(b, fourier_along(b, y, last, false), filter);
+  y = fourier_fit(b, fourier_along(b, y, last, true), last, n);
   y = complex_mul(b, y, c);
   Arg scale = arg_float(1 / (double)length);
   return (Parts){build_with(b, OP_aten_mul_Tensor, y.re, scale),
@@ -169,26 +170,15 @@ static int64_t factor_of(int64_t n) {
   return i;
 }
 
-/* The factor, of those up to FACTOR_MOST, with the fewest products in all. */
-static int64_t middle_factor_of(int64_t n) {
-  int64_t best = factor_of(n);
-  for (int64_t i = best - 1; i > 1; i--)
-    if (n % i == 0 && i + n / i < best + n / best) best = i;
-  return best;
-}
-
 /* Gives the first `wanted` elements of the spectrum, or more. */
 static Parts transform_last(Build *b, Parts x, int64_t wanted, bool inverse) {
   Dim n = last_size(x), m = build_const(b, wanted);
   if (!dim_is_int(n)) return by_product(b, x, n, inverse);
   if (n->value <= SHORT_MOST) return by_product(b, x, m, inverse);
   int64_t factor = factor_of(n->value);
-  if (factor > 1 && b->in.g->host) {
-    int64_t middle = middle_factor_of(n->value);
-    return in_two_steps_of_columns(b, x, middle, wanted, inverse);
-  }
   if (factor > 1) return in_two_steps(b, x, factor, wanted, inverse);
-  return n->value <= DIRECT_MOST ? by_product(b, x, m, inverse) : by_chirps(b, x, inverse);
+  return n->value <= (b->in.g->host ? DIRECT_MOST_HOST : DIRECT_MOST) ? by_product(b, x, m, inverse)
+                                                                      : by_chirps(b, x, inverse);
 }
 
 static Parts transform_all(Build *b, Parts x, bool inverse) {
@@ -204,20 +194,38 @@ static Parts swap_to_last(Build *b, Parts x, uint32_t axis) {
                  x.im ? build_transpose(b, x.im, axis, last) : NULL};
 }
 
-Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse) {
-  if (x.im && fourier_has_kernel(b, x.re, axis, false))
-    return fourier_by_kernel(b, x, axis, false, inverse);
-  return swap_to_last(b, transform_all(b, swap_to_last(b, x, axis), inverse), axis);
-}
-
 static Dim half_of(Build *b, Dim n) { return infer_half_size(&b->in, n); }
 
 static bool is_short(Dim n) { return !dim_is_int(n) || n->value <= SHORT_MOST; }
 
+/* The rest of the spectrum are the conjugates of elements 1 ... n - m. */
+static Node *mirrored(Build *b, Node *x, uint32_t axis, Dim n, bool negated) {
+  Dim end =
+      dim_add(build_dims(b), dim_sub(build_dims(b), n, x->type.shape[axis]), build_const(b, 1));
+  Node *tail = build_slice(b, x, axis, build_const(b, 1), end, 1);
+  tail = build_with(b, OP_aten_flip_default, tail, arg_axes(b->in.g, 1u << axis));
+  if (negated) tail = build_op1(b, OP_aten_neg_default, tail);
+  return build_cat(b, 2, (Node *[]){x, tail}, axis);
+}
+
+Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse) {
+  Dim n = x.re->type.shape[axis];
+  int64_t n1 = fourier_kernels_factor(b, x.re, axis);
+  if (!x.im && n1) {
+    Parts half = fourier_half_along(b, x.re, axis);
+    if (inverse) half.im = build_op1(b, OP_aten_neg_default, half.im);
+    return (Parts){mirrored(b, half.re, axis, n, false), mirrored(b, half.im, axis, n, true)};
+  }
+  if (n1 == 1) return fourier_by_kernel(b, x, axis, inverse);
+  x = swap_to_last(b, x, axis);
+  return swap_to_last(b, n1 ? in_kernels(b, x, n1, inverse) : transform_all(b, x, inverse), axis);
+}
+
 Parts fourier_half_along(Build *b, Node *x, uint32_t axis) {
-  if (fourier_has_kernel(b, x, axis, true))
-    return fourier_by_kernel(b, (Parts){x, NULL}, axis, true, false);
+  int64_t n1 = fourier_kernels_factor(b, x, axis);
+  if (n1 == 1) return fourier_by_kernel(b, (Parts){x, NULL}, axis, false);
   Parts y = swap_to_last(b, (Parts){x, NULL}, axis);
+  if (n1) return swap_to_last(b, half_in_kernels(b, y.re, n1), axis);
   Dim n = last_size(y), m = half_of(b, n);
   if (is_short(n)) return swap_to_last(b, by_product(b, y, m, false), axis);
   Parts some = transform_last(b, y, m->value, false);
@@ -244,26 +252,18 @@ static Node *real_by_product(Build *b, Parts x, Dim n) {
   return build_sub(b, y, exact_product(b, x.im, build_mul(b, table.im, count)));
 }
 
-/* The rest of the spectrum are the conjugates of elements 1 ... n - m. */
-static Node *mirrored(Build *b, Node *x, Dim rest, bool negated) {
-  uint32_t last = rank_of(x) - 1;
-  Dim end = dim_add(build_dims(b), rest, build_const(b, 1));
-  Node *tail = build_slice(b, x, last, build_const(b, 1), end, 1);
-  tail = build_with(b, OP_aten_flip_default, tail, arg_axes(b->in.g, 1u << last));
-  if (negated) tail = build_op1(b, OP_aten_neg_default, tail);
-  return build_cat(b, 2, (Node *[]){x, tail}, last);
-}
-
 Node *fourier_real_along(Build *b, Parts x, uint32_t axis, Dim n) {
   uint32_t last = rank_of(x.re) - 1;
-  Parts y = fourier_fit(b, swap_to_last(b, x, axis), last, half_of(b, n));
+  Parts y = fourier_fit(b, x, axis, half_of(b, n));
+  if (y.im && fourier_has_kernel(b, y.re, n, true)) return fourier_real_by_kernel(b, y, axis, n);
+  y = swap_to_last(b, y, axis);
   Node *real;
   if (is_short(n)) {
     real = real_by_product(b, y, n);
   } else {
-    Dim rest = dim_sub(build_dims(b), n, last_size(y));
-    Parts whole = {mirrored(b, y.re, rest, false), y.im ? mirrored(b, y.im, rest, true) : NULL};
-    real = transform_last(b, whole, n->value, true).re;
+    Parts whole = {mirrored(b, y.re, last, n, false),
+                   y.im ? mirrored(b, y.im, last, n, true) : NULL};
+    real = fourier_along(b, whole, last, true).re;
   }
   return build_transpose(b, real, axis, last);
 }

@@ -11,7 +11,9 @@ enum {
   PROGRAMS_LEAST = 16, /* that have scratch */
   PROGRAMS_MOST = 64,
   SCRATCH_BYTES = 1 << 20, /* of all programs, for a cache of a core */
-  ELEMENT_COST = 8         /* of an element that is loaded, turned and stored */
+  ELEMENT_COST = 8,        /* of an element that is loaded, turned and stored */
+  ROWS_FEW = 4,            /* that two steps transform faster, from this length on */
+  LENGTH_OF_FEW = 2048
 };
 
 /* ---- radices ---- */
@@ -27,7 +29,7 @@ static int64_t codelet_cost(int64_t n) {
 }
 
 typedef struct {
-  bool half;
+  bool half, inverse;
   FourierForm best;
   int64_t least; /* its cost; 0: there is none */
   int64_t radix[FOURIER_RADICES_MAX];
@@ -37,13 +39,12 @@ static int64_t form_cost(const FourierForm *f) {
   int64_t cost = 0;
   for (uint32_t i = 0; i < f->n; i++)
     cost += f->size / f->radix[i] * codelet_cost(f->radix[i]) + ELEMENT_COST * f->size;
-  /* Whole vectors of a spectrum are transposed at once. */
-  return f->n > 1 && f->radix[0] % (FOURIER_LANES / 2) ? cost + ELEMENT_COST * f->size : cost;
+  return cost;
 }
 
 static void search(Search *s, int64_t rest, uint32_t n) {
   FourierForm f;
-  if (rest == 1 && fourier_form(n, s->radix, s->half, &f)) {
+  if (rest == 1 && fourier_form(n, s->radix, s->half, s->inverse, &f)) {
     int64_t cost = form_cost(&f);
     if (s->least && cost >= s->least) return;
     s->least = cost;
@@ -56,8 +57,8 @@ static void search(Search *s, int64_t rest, uint32_t n) {
   }
 }
 
-static bool find_form(int64_t n, bool half, FourierForm *out) {
-  Search s = {.half = half};
+static bool find_form(int64_t n, bool half, bool inverse, FourierForm *out) {
+  Search s = {.half = half, .inverse = inverse};
   if (n > FOURIER_SIZE_MAX) return false;
   search(&s, n, 0);
   *out = s.best;
@@ -138,18 +139,19 @@ static Dim programs_of(Build *b, const FourierForm *f, const Dim *size, DType t)
   return dim_is_int(blocks) && blocks->value < most ? blocks : build_const(b, most);
 }
 
-/* The spectrum's memory has x's axes, of which `axis` is shorter where it is half of one, and an
+/* The memory of a result has x's axes, of which `axis` has another length, and for a spectrum an
  * axis of the two parts. */
-static Node *spectrum_memory(Build *b, const Node *x, uint32_t axis, const FourierForm *f,
-                             bool pairs) {
+static Node *result_memory(Build *b, const Node *x, uint32_t axis, const FourierForm *f,
+                           bool pairs) {
   Dim shape[GRAPH_RANK_MAX];
-  uint32_t rank = rank_of(x);
-  memcpy(shape + !pairs, x->type.shape, rank * sizeof *shape);
-  shape[axis + !pairs] = build_const(b, f->result);
-  shape[pairs ? rank : 0] = build_const(b, 2);
-  return memory_of(b, rank + 1, shape, x->type.dtype);
+  uint32_t rank = rank_of(x), parts = f->half && f->inverse ? 0 : 1, first = parts && !pairs;
+  memcpy(shape + first, x->type.shape, rank * sizeof *shape);
+  shape[axis + first] = build_const(b, f->result);
+  if (parts) shape[pairs ? rank : 0] = build_const(b, 2);
+  return memory_of(b, rank + parts, shape, x->type.dtype);
 }
 
+/* The axis's neighbours in memory are lanes: those after it, or those before it. */
 static bool find_sizes(Build *b, const Node *x, uint32_t axis, Dim *size) {
   const ValueType *t = &x->type;
   Dim lead = infer_product(&b->in, t->shape, axis);
@@ -161,39 +163,86 @@ static bool find_sizes(Build *b, const Node *x, uint32_t axis, Dim *size) {
   return last;
 }
 
-bool fourier_has_kernel(const Build *b, const Node *x, uint32_t axis, bool half) {
+bool fourier_has_kernel(Build *b, const Node *x, Dim n, bool half) {
   FourierForm f;
-  Dim n = x->type.shape[axis];
   bool known = b->in.g->host && dim_is_int(n) && n->value > 1 && rank_of(x) < GRAPH_RANK_MAX;
-  if (!known || !find_form(n->value, half, &f)) return false;
+  if (!known || !find_form(n->value, half, false, &f)) return false;
   for (uint32_t i = 0; i < rank_of(x); i++)
     if (dim_range(b->in.g->dims, x->type.shape[i]).lo < 1) return false;
   return true;
 }
 
-Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool half, bool inverse) {
-  FourierForm f;
-  Dim size[3];
-  uint32_t rank = rank_of(x.re);
+/* Are the rows so few that most lanes of a vector would have none? */
+static bool has_few_rows(Build *b, const Node *x, Dim n) {
+  Dim all = value_numel(b->in.g, &x->type);
+  return dim_is_int(all) && n->value >= LENGTH_OF_FEW && all->value <= ROWS_FEW * n->value;
+}
+
+int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis) {
+  Dim n = x->type.shape[axis];
+  bool whole = fourier_has_kernel(b, x, n, false);
+  if (whole && !has_few_rows(b, x, n)) return 1;
+  int64_t best = 0;
+  bool room = rank_of(x) + 1 < GRAPH_RANK_MAX && dim_is_int(n);
+  for (int64_t i = 2; room && i <= FOURIER_SIZE_MAX && i < n->value; i++) {
+    if (n->value % i || !fourier_has_kernel(b, x, build_const(b, i), false)) continue;
+    int64_t more = i + n->value / i;
+    if (!best || more < best + n->value / best) best = i;
+  }
+  bool narrow = best && (best < FOURIER_LANES || n->value / best < FOURIER_LANES);
+  return whole && (!best || narrow) ? 1 : best;
+}
+
+/* A call of the kernel: a spectrum whose parts are along the first axis, or with `pairs` the last
+ * one, or real elements. */
+static Node *call(Build *b, Parts x, uint32_t axis, const FourierForm *f, bool pairs) {
+  Dim size[3], radices[FOURIER_RADICES_MAX];
   DType t = x.re->type.dtype;
-  bool last = find_sizes(b, x.re, axis, size), pairs = is_returned(b);
-  BUG_IF(!find_form(size[1]->value, half, &f), "a transform has no kernel");
+  bool last = find_sizes(b, x.re, axis, size);
   Operand3 re = operand_of(b, x.re, size, last), im = re;
-  if (!half) im = operand_of(b, x.im, size, last);
-  Dim programs = programs_of(b, &f, size, t);
-  Dim scratch = dim_mul(build_dims(b), programs, build_const(b, f.scratch)),
-      radices[FOURIER_RADICES_MAX];
-  for (uint32_t i = 0; i < f.n; i++) radices[i] = build_const(b, f.radix[i]);
+  if (x.im) im = operand_of(b, x.im, size, last);
+  size[1] = build_const(b, f->size);
+  Dim programs = programs_of(b, f, size, t);
+  Dim scratch = dim_mul(build_dims(b), programs, build_const(b, f->scratch));
+  for (uint32_t i = 0; i < f->n; i++) radices[i] = build_const(b, f->radix[i]);
   Node *room = memory_of(b, 1, &scratch, t);
-  Node *y =
-      build(b, OP_nereid_fourier_default,
-            ARGS(arg_node(spectrum_memory(b, x.re, axis, &f, pairs)),
-                 arg_node(build_arange(b, programs)), arg_node(re.memory), arg_node(im.memory),
-                 arg_node(f.n > 1 ? factors_of(b, &f, inverse, t) : room), arg_node(room),
-                 arg_dims(b->in.g, 3, size), arg_dims(b->in.g, 4, re.at),
-                 arg_dims(b->in.g, 4, im.at), arg_dims(b->in.g, f.n, radices), arg_bool(half),
-                 arg_bool(inverse), arg_bool(!last), arg_bool(pairs), arg_float(1)));
-  uint32_t parts = pairs ? rank : 0;
+  Node *factors = f->n > 1 ? factors_of(b, f, f->inverse, t) : room;
+  return build(
+      b, OP_nereid_fourier_default,
+      ARGS(arg_node(result_memory(b, x.re, axis, f, pairs)), arg_node(build_arange(b, programs)),
+           arg_node(re.memory), arg_node(im.memory), arg_node(factors), arg_node(room),
+           arg_dims(b->in.g, 3, size), arg_dims(b->in.g, 4, re.at), arg_dims(b->in.g, 4, im.at),
+           arg_dims(b->in.g, f->n, radices), arg_bool(f->half), arg_bool(f->inverse),
+           arg_bool(!last), arg_bool(pairs), arg_float(1)));
+}
+
+Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse) {
+  FourierForm f;
+  bool pairs = is_returned(b), found = find_form(x.re->type.shape[axis]->value, !x.im, inverse, &f);
+  BUG_IF(!found, "a transform has no kernel");
+  Node *y = call(b, x, axis, &f, pairs);
+  uint32_t parts = pairs ? rank_of(x.re) : 0;
   return (Parts){build_select(b, y, parts, build_const(b, 0)),
                  build_select(b, y, parts, build_const(b, 1))};
+}
+
+Node *fourier_real_by_kernel(Build *b, Parts x, uint32_t axis, Dim n) {
+  FourierForm f;
+  bool found = find_form(n->value, true, true, &f);
+  BUG_IF(!found || !x.im, "a transform has no kernel");
+  return call(b, x, axis, &f, false);
+}
+
+/* The call whose result, or both of whose parts, x is; NULL: x is another value. */
+static Node *call_of(Parts x) {
+  bool parts = x.im && graph_is(x.re, OP_aten_select_int) && graph_is(x.im, OP_aten_select_int);
+  Node *y = parts ? x.re->args[0].node : x.im ? NULL : x.re;
+  if (!y || !graph_is(y, OP_nereid_fourier_default)) return NULL;
+  return !parts || x.im->args[0].node == y ? y : NULL;
+}
+
+bool fourier_scale(Parts x, double by) {
+  Node *y = call_of(x);
+  if (y) y->args[y->nargs - 1].number *= by;
+  return y != NULL;
 }

@@ -22,6 +22,10 @@ static Scaling scaling_of(Split *s, bool inverse) {
   return forward != inverse ? SCALE_WHOLE : SCALE_NONE;
 }
 
+static double scale_of(int64_t n, Scaling scaling) {
+  return 1 / (scaling == SCALE_ROOT ? sqrt((double)n) : (double)n);
+}
+
 static Node *divided(Build *b, Node *x, Dim n, Scaling scaling) {
   if (!x || scaling == SCALE_NONE) return x;
   if (!dim_is_int(n)) {
@@ -29,13 +33,14 @@ static Node *divided(Build *b, Node *x, Dim n, Scaling scaling) {
     Node *count = build_full(b, 0, NULL, arg_dim(n), x->type.dtype);
     return build_mul(b, x, build_op1(b, OP_aten_rsqrt_default, count));
   }
-  double size = (double)n->value;
-  Arg scale = arg_float(1 / (scaling == SCALE_ROOT ? sqrt(size) : size));
-  return build_with(b, OP_aten_mul_Tensor, x, scale);
+  return build_with(b, OP_aten_mul_Tensor, x, arg_float(scale_of(n->value, scaling)));
 }
 
+/* A transform's result, scaled by its kernel where it can be. */
 static Parts scaled(Split *s, Parts x, const TransformAxes *t, Scaling scaling) {
   Dim n = infer_product(&s->b.in, t->sizes, t->n);
+  bool known = t->n && scaling != SCALE_NONE && dim_is_int(n) && n->value > 0;
+  if (known && fourier_scale(x, scale_of(n->value, scaling))) return x;
   return (Parts){divided(&s->b, x.re, n, scaling), divided(&s->b, x.im, n, scaling)};
 }
 

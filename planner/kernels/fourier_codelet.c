@@ -219,3 +219,85 @@ void codelet_transform(Codelet *c, Wave *x, int64_t step, int64_t n, Wave *out) 
   else if (radix == n) transform_prime(c, x, step, n, out);
   else transform_product(c, x, step, radix, n / radix, out);
 }
+
+/* ---- to real elements ---- */
+
+static Signal doubled(Codelet *c, Signal x) { return times(c, x, 2); }
+
+static void real_2(Codelet *c, Wave *x, Signal *out) {
+  for (int k = 0; k < 2; k++) codelet_fetch(c, &x[k].re);
+  out[0] = sum(c, x[0].re, x[1].re);
+  out[1] = difference(c, x[0].re, x[1].re);
+}
+
+static void real_4(Codelet *c, Wave *x, Signal *out) {
+  codelet_fetch(c, &x[0].re);
+  fetch(c, &x[1]);
+  codelet_fetch(c, &x[2].re);
+  Signal s = sum(c, x[0].re, x[2].re), d = difference(c, x[0].re, x[2].re);
+  Signal re = doubled(c, x[1].re), im = doubled(c, c->inverse ? x[1].im : negative(x[1].im));
+  out[0] = sum(c, s, re);
+  out[1] = difference(c, d, im);
+  out[2] = difference(c, s, re);
+  out[3] = sum(c, d, im);
+}
+
+static void real_prime(Codelet *c, Wave *x, int64_t p, Signal *out) {
+  int64_t half = (p - 1) / 2;
+  codelet_fetch(c, &x[0].re);
+  out[0] = x[0].re;
+  for (int64_t k = 1; k <= half; k++) {
+    fetch(c, &x[k]);
+    out[0] = times_plus(c, x[k].re, 2, out[0]);
+  }
+  for (int64_t t = 1; t <= half; t++) {
+    Signal a = x[0].re, b = {0};
+    for (int64_t k = 1; k <= half; k++) {
+      Turn w = turn_of(c, t * k, p);
+      a = times_plus(c, x[k].re, 2 * w.cosine, a);
+      b = times_plus(c, x[k].im, 2 * w.sine, b);
+    }
+    out[t] = difference(c, a, b);
+    out[p - t] = sum(c, a, b);
+  }
+}
+
+/* Element k of the whole spectrum of n elements. */
+static Wave element_of(Codelet *c, Wave *x, int64_t k, int64_t n) {
+  Wave *y = &x[2 * k <= n ? k : n - k];
+  fetch(c, y);
+  return 2 * k <= n ? *y : conjugate(*y);
+}
+
+/* As transform_product, in the other direction: along k2, factors, then along the k1 up to a / 2,
+ * which are the spectrum of real elements. */
+static void real_product(Codelet *c, Wave *x, int64_t a, int64_t b, Signal *out) {
+  Wave row[FOURIER_RADIX_MAX], second[FOURIER_RADIX_MAX / 2 + 1][FOURIER_RADIX_MAX];
+  for (int64_t k1 = 0; k1 <= a / 2; k1++) {
+    for (int64_t k2 = 0; k2 < (k1 ? b : b / 2 + 1); k2++)
+      row[k2] = element_of(c, x, k1 + a * k2, a * b);
+    if (k1) {
+      codelet_transform(c, row, 1, b, second[k1]);
+    } else {
+      Signal real[FOURIER_RADIX_MAX];
+      codelet_real(c, row, b, real);
+      for (int64_t t = 0; t < b; t++) second[0][t] = (Wave){real[t], {0}};
+    }
+    for (int64_t t = 0; t < b; t++) second[k1][t] = turned_by(c, second[k1][t], t * k1, a * b);
+  }
+  for (int64_t t = 0; t < b; t++) {
+    Signal real[FOURIER_RADIX_MAX];
+    for (int64_t k1 = 0; k1 <= a / 2; k1++) row[k1] = second[k1][t];
+    codelet_real(c, row, a, real);
+    for (int64_t t1 = 0; t1 < a; t1++) out[b * t1 + t] = real[t1];
+  }
+}
+
+void codelet_real(Codelet *c, Wave *x, int64_t n, Signal *out) {
+  int64_t radix = first_radix(n);
+  if (n == 1) codelet_fetch(c, &x[0].re), out[0] = x[0].re;
+  else if (n == 2) real_2(c, x, out);
+  else if (n == 4) real_4(c, x, out);
+  else if (radix == n) real_prime(c, x, n, out);
+  else real_product(c, x, radix, n / radix, out);
+}

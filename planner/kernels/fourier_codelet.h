@@ -30,6 +30,9 @@ Signal codelet_signal(Codelet *c, const char *fmt, ...) __attribute__((format(pr
 void codelet_fetch(Codelet *c, Signal *x);
 /* The transform of n elements, `step` apart from x on.  Of real ones the imaginary parts are 0. */
 void codelet_transform(Codelet *c, Wave *x, int64_t step, int64_t n, Wave *out);
+/* The n real elements whose transform has the elements x, up to n / 2; sums are not scaled.  The
+ * imaginary parts of what has no conjugate among them count for nothing. */
+void codelet_real(Codelet *c, Wave *x, int64_t n, Signal *out);
 /* x (cosine + i sine), of the names of numbers. */
 Wave codelet_turned(Codelet *c, Wave x, const char *cosine, const char *sine);
 /* The tile as an expression. */

@@ -61,7 +61,10 @@ static const char *address(Fourier *f, const char *base, int64_t vectors) {
   return arena_printf(f->a, "%s + %lld", base, (long long)(vectors * FOURIER_LANES));
 }
 
-static bool is_real(const Fourier *f) { return f->f.half; }
+/* Are operands real, or results? */
+static bool takes_real(const Fourier *f) { return f->f.half && !f->f.inverse; }
+
+static bool gives_real(const Fourier *f) { return f->f.half && f->f.inverse; }
 
 /* Loads `count` elements of both parts.  Pairs are loaded one after the other: so all are
  * neighbours in memory. */
@@ -70,78 +73,117 @@ static void load_waves(Fourier *f, const char *const from[2], int64_t count, Wav
     x[t] = (Wave){load_at(f, &f->re, from[0], t), {0}};
     if (f->im.after) x[t].im = load_at(f, &f->im, from[0], t);
   }
-  for (int64_t t = 0; !is_real(f) && !f->im.after && t < count; t++)
+  for (int64_t t = 0; !takes_real(f) && !f->im.after && t < count; t++)
     x[t].im = load_at(f, &f->im, from[1], t);
 }
-
-/* Columns from `first` on of row t, into the scratch. */
-static void copy_columns(Fourier *f, const char *first, int64_t count) {
-  Wave x[CHUNK];
-  const char *const from[] = {"from_0", "from_1"};
-  const Places *parts[] = {&f->re, &f->im};
-  int64_t apart = is_real(f) ? 1 : 2;
-  kernel_line(f->k, "to = base + (t * %lld + %s) * %d", (long long)(apart * f->f.row), first,
-              FOURIER_LANES);
-  for (int i = 0; i < (is_real(f) || f->im.after ? 1 : 2); i++)
-    kernel_line(f->k, "%s = %s + (t * %lld + %s) * %s", from[i], parts[i]->base,
-                (long long)f->f.columns, first, index_of(f, parts[i]->at[2]));
-  load_waves(f, from, count, x);
-  for (int64_t i = 0; i < count; i++)
-    kernel_line(f->k, "tl.store(%s, %s)", address(f, "to", i), x[i].re.name);
-  for (int64_t i = 0; !is_real(f) && i < count; i++)
-    kernel_line(f->k, "tl.store(%s, %s)", address(f, "to", i + f->f.row), x[i].im.name);
-}
-
-static void copy_in(Fourier *f) {
-  int64_t whole = f->f.columns / CHUNK, rest = f->f.columns % CHUNK;
-  open_loop(f, "t", f->f.radix[0]);
-  if (whole > 1) open_loop(f, "chunk", whole);
-  if (whole) copy_columns(f, whole > 1 ? "chunk * 16" : "0", CHUNK);
-  if (whole > 1) close_loop(f);
-  if (rest) copy_columns(f, arena_printf(f->a, "%lld", (long long)(whole * CHUNK)), rest);
-  close_loop(f);
-}
-
-/* ---- radices ---- */
 
 static Signal in_scratch(Fourier *f, const char *base, int64_t vectors) {
   return (Signal){NULL, false, address(f, base, vectors)};
 }
 
-static void put(Fourier *f, int64_t vectors, Signal x) {
-  kernel_line(f->k, "tl.store(%s, %s)", address(f, "at", vectors), codelet_text(&f->c, x));
+static void put_at(Fourier *f, const char *base, int64_t vectors, Signal x) {
+  kernel_line(f->k, "tl.store(%s, %s)", address(f, base, vectors), codelet_text(&f->c, x));
+}
+
+/* Vectors of the scratch between rows of elements: each has two rows if it has two parts. */
+static int64_t rows_apart(const Fourier *f) { return f->f.half ? f->f.row : 2 * f->f.row; }
+
+/* The scratch's address of element `first` + i, where rows that are columns long follow each other
+ * in memory. */
+static const char *slot_of(Fourier *f, const char *first, int64_t i) {
+  long long more = (long long)(rows_apart(f) - f->f.columns);
+  const char *at = arena_printf(f->a, "%s + %lld", first, (long long)i);
+  if (!more) return arena_printf(f->a, "base + (%s) * %d", at, FOURIER_LANES);
+  return arena_printf(f->a, "base + (%s + (%s) // %lld * %lld) * %d", at, at,
+                      (long long)f->f.columns, more, FOURIER_LANES);
+}
+
+/* Names of the slots of `count` elements. */
+static void name_slots(Fourier *f, const char *first, int64_t count, const char **slots) {
+  for (int64_t i = 0; i < count; i++)
+    slots[i] = codelet_signal(&f->c, "%s", slot_of(f, first, i)).name;
+}
+
+/* Elements from `first` on, into the scratch. */
+static void copy_elements(Fourier *f, const char *first, int64_t count) {
+  Wave x[CHUNK];
+  const char *slots[CHUNK], *const from[] = {"from_0", "from_1"};
+  const Places *parts[] = {&f->re, &f->im};
+  for (int i = 0; i < (takes_real(f) || f->im.after ? 1 : 2); i++)
+    kernel_line(f->k, "%s = %s + %s%s * %s", from[i], parts[i]->base, first, kernel_wide(f->k),
+                index_of(f, parts[i]->at[2]));
+  name_slots(f, first, count, slots);
+  load_waves(f, from, count, x);
+  for (int64_t i = 0; i < count; i++) put_at(f, slots[i], 0, x[i].re);
+  for (int64_t i = 0; !takes_real(f) && i < count; i++) put_at(f, slots[i], f->f.row, x[i].im);
+}
+
+/* Chunks of `count` elements. */
+static void each_chunk(Fourier *f, int64_t count,
+                       void (*copy)(Fourier *f, const char *first, int64_t count)) {
+  int64_t whole = count / CHUNK, rest = count % CHUNK;
+  if (whole) {
+    open_loop(f, "chunk", whole);
+    kernel_line(f->k, "first = chunk * %d", CHUNK);
+    copy(f, "first", CHUNK);
+    close_loop(f);
+  }
+  if (!rest) return;
+  kernel_line(f->k, "last = %lld", (long long)(whole * CHUNK));
+  copy(f, "last", rest);
+}
+
+/* ---- radices ---- */
+
+/* x times the factor of k, where the column has factors. */
+static Wave turned(Fourier *f, uint32_t radix, int64_t k, Wave x) {
+  if (radix + 1 == f->f.n || !k) return x;
+  long long i = 2 * (k - 1);
+  codelet_fetch(&f->c, &x.re);
+  codelet_fetch(&f->c, &x.im);
+  Signal cosine = codelet_signal(&f->c, "tl.load(turn + %lld)", i);
+  Signal sine = codelet_signal(&f->c, "tl.load(turn + %lld)", i + 1);
+  return codelet_turned(&f->c, x, cosine.name, sine.name);
 }
 
 /* The spectrum's element k takes the place of element k, after its factor. */
 static void put_results(Fourier *f, uint32_t radix, const Wave *y, int64_t count, int64_t step,
                         int64_t imaginary) {
-  bool turns = radix + 1 < f->f.n;
   for (int64_t k = 0; k < count; k++) {
-    Wave x = y[k];
-    if (turns && k) {
-      long long i = 2 * (k - 1);
-      Signal cosine = codelet_signal(&f->c, "tl.load(turn + %lld)", i);
-      Signal sine = codelet_signal(&f->c, "tl.load(turn + %lld)", i + 1);
-      x = codelet_turned(&f->c, x, cosine.name, sine.name);
-    }
-    put(f, k * step, x.re);
-    put(f, k * step + imaginary, x.im);
+    Wave x = turned(f, radix, k, y[k]);
+    put_at(f, "at", k * step, x.re);
+    put_at(f, "at", k * step + imaginary, x.im);
   }
+}
+
+static void rows_to_real(Fourier *f) {
+  Wave x[FOURIER_RADIX_MAX];
+  Signal y[FOURIER_RADIX_MAX];
+  int64_t row = f->f.row;
+  for (int64_t k = 0; k < f->f.kept; k++)
+    x[k] = turned(f, 0, k,
+                  (Wave){in_scratch(f, "at", 2 * k * row), in_scratch(f, "at", (2 * k + 1) * row)});
+  codelet_real(&f->c, x, f->f.radix[0], y);
+  for (int64_t t = 0; t < f->f.radix[0]; t++) put_at(f, "at", t * row, y[t]);
+}
+
+static void rows_to_waves(Fourier *f) {
+  Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX];
+  int64_t row = f->f.row, radix = f->f.radix[0];
+  for (int64_t t = 0; t < radix; t++) {
+    x[t].re = in_scratch(f, "at", takes_real(f) ? t * row : 2 * t * row);
+    x[t].im = takes_real(f) ? (Signal){0} : in_scratch(f, "at", (2 * t + 1) * row);
+  }
+  codelet_transform(&f->c, x, 1, radix, y);
+  put_results(f, 0, y, f->f.kept, 2 * row, row);
 }
 
 /* The first radix, along rows. */
 static void replace_rows(Fourier *f) {
-  Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX];
-  int64_t row = f->f.row, radix = f->f.radix[0];
   open_loop(f, "column", f->f.columns);
   kernel_line(f->k, "at = base + column * %d", FOURIER_LANES);
   kernel_line(f->k, "turn = turns + column * %lld", (long long)(2 * fourier_factors(&f->f, 0)));
-  for (int64_t t = 0; t < radix; t++) {
-    x[t].re = in_scratch(f, "at", is_real(f) ? t * row : 2 * t * row);
-    x[t].im = is_real(f) ? (Signal){0} : in_scratch(f, "at", (2 * t + 1) * row);
-  }
-  codelet_transform(&f->c, x, 1, radix, y);
-  put_results(f, 0, y, f->f.kept, 2 * row, row);
+  (gives_real(f) ? rows_to_real : rows_to_waves)(f);
   close_loop(f);
 }
 
@@ -159,20 +201,30 @@ static void replace_columns(Fourier *f, uint32_t i, int64_t table) {
   if (step > 1)
     kernel_line(f->k, "turn = turns + (column * %lld + %lld)",
                 (long long)(2 * fourier_factors(&f->f, i)), (long long)table);
-  for (int64_t t = 0; t < radix; t++)
+  for (int64_t t = 0; t < radix; t++) {
     x[t] = (Wave){in_scratch(f, "at", t * step), in_scratch(f, "at", t * step + f->f.row)};
+    if (gives_real(f)) x[t] = turned(f, i, t, x[t]);
+  }
   codelet_transform(&f->c, x, 1, radix, y);
-  put_results(f, i, y, radix, step, f->f.row);
+  put_results(f, gives_real(f) ? f->f.n - 1 : i, y, radix, step, f->f.row);
   for (int loops = 1 + (groups > 1) + (step > 1); loops; loops--) close_loop(f);
 }
 
-static void replace_all(Fourier *f) {
+static int64_t table_of(const Fourier *f, uint32_t radix) {
   int64_t table = 0;
-  replace_rows(f);
+  for (uint32_t i = 0; i < radix; i++)
+    table += 2 * fourier_factors(&f->f, i) * fourier_step(&f->f, i);
+  return table;
+}
+
+static void replace_all(Fourier *f) {
+  bool back = gives_real(f);
+  if (!back) replace_rows(f);
   for (uint32_t i = 1; i < f->f.n; i++) {
-    table += 2 * fourier_factors(&f->f, i - 1) * fourier_step(&f->f, i - 1);
-    replace_columns(f, i, table);
+    uint32_t radix = back ? f->f.n - i : i;
+    replace_columns(f, radix, table_of(f, radix));
   }
+  if (back) replace_rows(f);
 }
 
 /* ---- out ---- */
@@ -185,7 +237,7 @@ typedef struct {
 
 static Strides strides_of(const Fourier *f) {
   Dims *d = f->k->graph->dims;
-  Dim one = dim_int(d, f->pairs ? 2 : 1), result = dim_int(d, f->f.result);
+  Dim one = dim_int(d, f->pairs && !gives_real(f) ? 2 : 1), result = dim_int(d, f->f.result);
   Dim all = dim_mul(d, dim_mul(d, one, result), f->lanes);
   return (Strides){f->pairs ? dim_int(d, 1) : dim_mul(d, all, f->batch),
                    f->columns ? dim_mul(d, one, f->lanes) : one,
@@ -240,52 +292,133 @@ static const char *column_of(Fourier *f, const char *after) {
   return t.data;
 }
 
-/* Elements radix[0] * after + k1 for k1 below `count`.  Conjugates take the place of rows that are
- * not kept. */
-static void copy_spectrum(Fourier *f, const Strides *s, const char *after, int64_t count) {
-  Dims *d = f->k->graph->dims;
-  Wave y[FOURIER_RADIX_MAX];
-  kernel_line(f->k, "column = %s", column_of(f, after));
-  kernel_line(f->k, "up = base + column * %d", FOURIER_LANES);
-  if (count > f->f.kept)
-    kernel_line(f->k, "down = base + (%lld - column) * %d", (long long)(f->f.columns - 1),
-                FOURIER_LANES);
-  kernel_line(f->k, "spectrum = result + %s * %s", after,
-              index_of(f, dim_mul(d, s->element, dim_int(d, f->f.radix[0]))));
-  for (int64_t k = 0; k < count; k++) {
-    bool kept = k < f->f.kept;
-    int64_t row = 2 * f->f.row * (kept ? k : f->f.radix[0] - k);
-    const char *base = kept ? "up" : "down";
-    y[k] = (Wave){in_scratch(f, base, row), in_scratch(f, base, row + f->f.row)};
-    codelet_fetch(&f->c, &y[k].re);
-    codelet_fetch(&f->c, &y[k].im);
-    y[k].im.negative = !kept;
+/* The scratch's address of element `first` + i of a spectrum, and with `half` the sign of its
+ * imaginary part: where a row is not kept, the conjugate of another element is. */
+static const char *spectrum_slot(Fourier *f, const char *first, int64_t i, const char **sign) {
+  long long radix = (long long)f->f.radix[0], columns = (long long)f->f.columns;
+  const char *k = codelet_signal(&f->c, "%s + %lld", first, (long long)i).name;
+  const char *after = codelet_signal(&f->c, "%s // %lld", k, radix).name;
+  const char *row = codelet_signal(&f->c, "%s - %s * %lld", k, after, radix).name;
+  const char *column = codelet_signal(&f->c, "%s", column_of(f, after)).name;
+  if (f->f.half) {
+    const char *kept = codelet_signal(&f->c, "%s < %lld", row, (long long)f->f.kept).name;
+    *sign = codelet_signal(&f->c, "tl.where(%s, 1.0, -1.0).to(tl.%s)", kept,
+                           dtype_lang_name(f->c.dtype))
+                .name;
+    row = codelet_signal(&f->c, "tl.where(%s, %s, %lld - %s)", kept, row, radix, row).name;
+    column = codelet_signal(&f->c, "tl.where(%s, %s, %lld - %s)", kept, column, columns - 1, column)
+                 .name;
   }
-  store_waves(f, s, y, count);
+  return codelet_signal(&f->c, "base + (%s * %lld + %s) * %d", row, (long long)(2 * f->f.row),
+                        column, FOURIER_LANES)
+      .name;
 }
 
-static void copy_out(Fourier *f, const Strides *s) {
-  int64_t whole = f->f.result / f->f.radix[0], rest = f->f.result % f->f.radix[0];
+/* Elements from `first` on of the spectrum. */
+static void copy_spectrum(Fourier *f, const char *first, int64_t count) {
+  Strides s = strides_of(f);
+  Wave y[CHUNK];
+  for (int64_t k = 0; k < count; k++) {
+    const char *sign = NULL, *slot = spectrum_slot(f, first, k, &sign);
+    y[k] = (Wave){in_scratch(f, slot, 0), in_scratch(f, slot, f->f.row)};
+    codelet_fetch(&f->c, &y[k].re);
+    codelet_fetch(&f->c, &y[k].im);
+    if (sign) y[k].im = codelet_signal(&f->c, "%s * %s", y[k].im.name, sign);
+  }
+  kernel_line(f->k, "spectrum = result + %s%s * %s", first, kernel_wide(f->k),
+              index_of(f, s.element));
+  store_waves(f, &s, y, count);
+}
+
+/* Groups of a spectrum of `count` elements, each of which has one of each row. */
+static void each_group(Fourier *f, int64_t count,
+                       void (*copy)(Fourier *f, const char *after, int64_t count)) {
+  int64_t whole = count / f->f.radix[0], rest = count % f->f.radix[0];
   if (whole) {
     open_loop(f, "after", whole);
-    copy_spectrum(f, s, "after", f->f.radix[0]);
+    copy(f, "after", f->f.radix[0]);
     close_loop(f);
   }
-  if (rest) {
-    kernel_line(f->k, "rest = %lld", (long long)whole);
-    copy_spectrum(f, s, "rest", rest);
+  if (!rest) return;
+  kernel_line(f->k, "rest = %lld", (long long)whole);
+  copy(f, "rest", rest);
+}
+
+/* Elements from `first` on, out of the scratch. */
+static void copy_real(Fourier *f, const char *first, int64_t count) {
+  Signal x[CHUNK];
+  const char *slots[CHUNK];
+  Strides s = strides_of(f);
+  name_slots(f, first, count, slots);
+  kernel_line(f->k, "spectrum = result + %s%s * %s", first, kernel_wide(f->k),
+              index_of(f, s.element));
+  for (int64_t i = 0; i < count; i++) {
+    x[i] = in_scratch(f, slots[i], 0);
+    codelet_fetch(&f->c, &x[i]);
+    x[i] = scaled(f, x[i]);
   }
+  for (int64_t i = 0; i < count; i++) store_part(f, &s, i, false, x[i]);
+}
+
+/* ---- a spectrum in ---- */
+
+static void put_wave(Fourier *f, const char *base, int64_t k1, Wave x, bool conjugate) {
+  if (conjugate) x.im.negative = !x.im.negative;
+  put_at(f, base, 2 * k1 * f->f.row, x.re);
+  put_at(f, base, (2 * k1 + 1) * f->f.row, x.im);
+}
+
+/* Elements radix[0] * after + k1 for k1 below `count`, and the conjugates of them that are in rows
+ * which are kept.  One that is its own conjugate has no imaginary part that counts. */
+static void copy_half(Fourier *f, const char *after, int64_t count) {
+  Wave x[FOURIER_RADIX_MAX];
+  const char *const from[] = {"from_0", "from_1"};
+  const Places *parts[] = {&f->re, &f->im};
+  int64_t radix = f->f.radix[0], columns = f->f.columns;
+  for (int i = 0; i < (f->im.after ? 1 : 2); i++)
+    kernel_line(f->k, "%s = %s + %s%s * %s", from[i], parts[i]->base, after, kernel_wide(f->k),
+                index_of(f, dim_mul(f->k->graph->dims, parts[i]->at[2],
+                                    dim_int(f->k->graph->dims, radix))));
+  kernel_line(f->k, "column = %s", column_of(f, after));
+  kernel_line(f->k, "up = base + column * %d", FOURIER_LANES);
+  kernel_line(f->k, "down = base + (%lld - column) * %d", (long long)(columns - 1), FOURIER_LANES);
+  kernel_line(f->k, "back = (%lld - %s) %% %lld", (long long)columns, after, (long long)columns);
+  kernel_line(f->k, "mirror = base + (%s) * %d", column_of(f, "back"), FOURIER_LANES);
+  load_waves(f, from, count, x);
+  for (int64_t k = 0; k < count; k++) {
+    if (k < f->f.kept) put_wave(f, "up", k, x[k], false);
+    if (!k) put_wave(f, "mirror", 0, x[0], true);
+    else if (radix - k < f->f.kept) put_wave(f, "down", radix - k, x[k], true);
+  }
+}
+
+static void copy_in(Fourier *f) {
+  if (gives_real(f)) each_group(f, f->f.operand, copy_half);
+  else each_chunk(f, f->f.size, copy_elements);
+}
+
+static void copy_out(Fourier *f) {
+  if (gives_real(f)) each_chunk(f, f->f.size, copy_real);
+  else each_chunk(f, f->f.result, copy_spectrum);
 }
 
 /* ---- blocks ---- */
 
 /* A single radix needs no scratch. */
-static void transform_once(Fourier *f, const Strides *s) {
+static void transform_once(Fourier *f) {
   Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX] = {0};
-  load_waves(f, (const char *const[]){f->re.base, f->im.base}, f->f.size, x);
-  codelet_transform(&f->c, x, 1, f->f.size, y);
+  Signal real[FOURIER_RADIX_MAX];
+  Strides s = strides_of(f);
+  load_waves(f, (const char *const[]){f->re.base, f->im.base}, f->f.operand, x);
   kernel_line(f->k, "spectrum = result");
-  store_waves(f, s, y, f->f.result);
+  if (gives_real(f)) {
+    codelet_real(&f->c, x, f->f.size, real);
+    for (int64_t t = 0; t < f->f.size; t++) real[t] = scaled(f, real[t]);
+    for (int64_t t = 0; t < f->f.size; t++) store_part(f, &s, t, false, real[t]);
+  } else {
+    codelet_transform(&f->c, x, 1, f->f.size, y);
+    store_waves(f, &s, y, f->f.result);
+  }
 }
 
 static void find_base(Fourier *f, Places *p, const char *name, const char *arg) {
@@ -309,7 +442,7 @@ static void open_blocks(Fourier *f, const Strides *s) {
   kernel_line(f->k, "lane = block %% %s * %d + lanes", across, FOURIER_LANES);
   if (*f->mask) kernel_line(f->k, "inside = lane < %s", index_of(f, f->lanes));
   find_base(f, &f->re, "real", "re");
-  if (!is_real(f) && !f->im.after) find_base(f, &f->im, "imaginary", "im");
+  if (!takes_real(f) && !f->im.after) find_base(f, &f->im, "imaginary", "im");
   kernel_line(f->k, "result = %s + batch%s * %s + lane%s * %s",
               kernel_buffer(f->k, f->n->args[0].node), kernel_wide(f->k), index_of(f, s->batch),
               kernel_wide(f->k), index_of(f, s->lane));
@@ -318,7 +451,7 @@ static void open_blocks(Fourier *f, const Strides *s) {
 /* Both parts in one memory, an offset that is known apart. */
 static void find_after(Fourier *f) {
   Dims *d = f->k->graph->dims;
-  bool one = !is_real(f) && argument(f, "re").node == argument(f, "im").node;
+  bool one = !takes_real(f) && argument(f, "re").node == argument(f, "im").node;
   for (int i = 1; i < 4; i++) one &= f->re.at[i] == f->im.at[i];
   Dim after = dim_sub(d, f->im.at[0], f->re.at[0]);
   if (one && dim_is_int(after)) f->im.after = after;
@@ -329,7 +462,9 @@ static Fourier fourier_of(Kernel *k, Node *n) {
   int64_t radices[FOURIER_RADICES_MAX];
   Arg list = argument(&f, "radices"), size = argument(&f, "size");
   for (uint32_t i = 0; i < list.n; i++) radices[i] = list.items[i].dim->value;
-  BUG_IF(!fourier_form(list.n, radices, argument(&f, "half").flag, &f.f), "radices of no kernel");
+  BUG_IF(
+      !fourier_form(list.n, radices, argument(&f, "half").flag, argument(&f, "inverse").flag, &f.f),
+      "radices of no kernel");
   f.c = (Codelet){.k = k, .dtype = n->type.dtype, .inverse = argument(&f, "inverse").flag};
   read_places(&f, "re_at", &f.re);
   read_places(&f, "im_at", &f.im);
@@ -367,11 +502,11 @@ void kernel_fourier(Text *out, Kernel *k) {
   }
   open_blocks(&f, &s);
   if (f.f.n == 1) {
-    transform_once(&f, &s);
+    transform_once(&f);
   } else {
     copy_in(&f);
     replace_all(&f);
-    copy_out(&f, &s);
+    copy_out(&f);
   }
   kernel_emit(out, k, "fourier.py", NULL, 0);
 }

@@ -26,6 +26,11 @@ ARRAYS |= {
     "p": normal(5, 36, dtype=np.complex128),
     "q": real(2, 300),
     "s": normal(4, 3, 10),
+    "u": real(1, 3000),
+    "zu": normal(1, 3000),
+    "v": real(2, 16 * 37),
+    "w": real(1, 12000),
+    "y": normal(1, 521),
 }
 
 
@@ -36,6 +41,9 @@ def c64(x):
 CASES = [(f"fft_rfft.default({name})", lambda x: c64(np.fft.rfft(x))) for name in LENGTHS]
 CASES += [(f"fft_fft.default(z{name})", lambda x: c64(np.fft.fft(x)))
           for name in LENGTHS if name != "k"]
+CASES += [(f"fft_irfft.default(z{name}, {n})",
+           lambda x, n=n: np.fft.irfft(x, n).astype(np.float32))
+          for name, (_, m) in LENGTHS.items() for n in (2 * m - 1, 2 * m - 2) if name in "abcfgi"]
 CASES += [
     ("fft_ifft.default(zf)", lambda x: c64(np.fft.ifft(x))),
     ("fft_ifft.default(zh, None, -1, 'ortho')", lambda x: c64(np.fft.ifft(x, norm="ortho"))),
@@ -45,6 +53,21 @@ CASES += [
     ("fft_fft.default(n, None, 1)", lambda x: c64(np.fft.fft(x, axis=1))),
     ("fft_fft2.default(m)", lambda x: c64(np.fft.fft2(x))),
     ("fft_fftn.default(s)", lambda x: c64(np.fft.fftn(x))),
+    ("fft_irfft.default(m, 40, 1)",
+     lambda x: np.fft.irfft(x, 40, axis=1).astype(np.float32)),
+    ("fft_irfft2.default(m, None, [-2, -1], 'ortho')",
+     lambda x: np.fft.irfft2(x, norm="ortho").astype(np.float32)),
+    ("fft_hfft.default(s)", lambda x: np.fft.hfft(x).astype(np.float32)),
+    ("fft_rfft.default(h); fft_irfft.default($0)", lambda x: x),
+    ("fft_fft.default(l)", lambda x: c64(np.fft.fft(x))),
+    ("fft_ifft.default(l, None, 1)", lambda x: c64(np.fft.ifft(x, axis=1))),
+    # Few rows, long ones, and lengths with large primes: two steps, products, chirps.
+    ("fft_rfft.default(u)", lambda x: c64(np.fft.rfft(x))),
+    ("fft_fft.default(zu)", lambda x: c64(np.fft.fft(x))),
+    ("fft_irfft.default(zu, 5998)", lambda x: np.fft.irfft(x, 5998).astype(np.float32)),
+    ("fft_rfft.default(v)", lambda x: c64(np.fft.rfft(x))),
+    ("fft_rfft.default(w, None, -1, 'ortho')", lambda x: c64(np.fft.rfft(x, norm="ortho"))),
+    ("fft_fft.default(y)", lambda x: c64(np.fft.fft(x))),
     ("fft_rfft.default(o)", np.fft.rfft),
     ("fft_fft.default(p)", np.fft.fft),
     # Operands that are views: parts of rows, columns, every second element.
