@@ -177,6 +177,33 @@ static bool runs_to_next(const NestStmt *dot, const NestStmt *open) {
   return false;
 }
 
+/* ---- the first products apart ---- */
+
+static void wait_before(Pipe *p, NestStmt *place, int groups) {
+  NestBuilder at = {p->n, place->parent, place, p->loop->span};
+  nest_set_int(p->n, nest_stmt(&at, NEST_MMA_WAIT, 0, 0), NA_groups, groups);
+}
+
+/* Two products that start together: threads of several warpgroups wait for the first one alone, and
+ * do the work on its result under the other one.  They wait for that before they touch its result,
+ * and before the next product, so that no wait leaves one of three to run.  Of one warpgroup other
+ * programs multiply meanwhile. */
+static void split_first(Pipe *p) {
+  NestStmt *first = p->release.first, *second = p->release.waits;
+  const NestVar *result = second->dsts[0].var;
+  bool works = false;
+  for (NestStmt *st = first->next; first != second && st != second; st = st->next)
+    if (st->code == NEST_DOT) return;
+  NestStmt *use = second->next;
+  for (; use && use->code != NEST_DOT && !nest_touches(use, result); use = use->next)
+    works |= use->code == NEST_NEST;
+  if (first == second || !use || !works || p->n->warps <= WARPGROUP) return;
+  nest_set_int(p->n, first, NA_open, 1);
+  nest_set_int(p->n, second, NA_open, 1);
+  wait_before(p, use, 0);
+  wait_before(p, second->next, 1);
+}
+
 /* ======== the loop ======== */
 
 void release_body(Pipe *p, const Ahead *a) {
@@ -199,4 +226,5 @@ void release_body(Pipe *p, const Ahead *a) {
   if (p->n->warps > WARPGROUP || p->depth == 2)
     at.before = p->depth > 2 ? NULL : r->open ? r->open : r->place;
   pipe_issue_copies(p, &at, &copies);
+  split_first(p);
 }
