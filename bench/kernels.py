@@ -236,17 +236,16 @@ def rms_norm(m, cols):
 
 def layer_norm_backward(m, cols):
     """The gradient for x is checked; those of w and b are sums into parts: of programs that keep
-    them in registers, or of 64 groups under locks."""
+    them in registers, or of bands of rows."""
     rows, shapes = row_sizes(m, cols)
-    in_registers = cols <= 16384
-    groups = 264 if in_registers else 64
+    in_registers = cols <= 8192
+    groups, bands = 264, [b for b in (16, 32, 64, 128) if b < rows] or [16]
+    parts = groups if in_registers else -(-rows // bands[0])
     dy, x, w = m.normal("bf16", rows, cols), m.normal("bf16", rows, cols), m.normal("bf16", cols)
     mean, rstd = m.normal("f32", rows), m.normal("f32", rows)
-    dw, db = m.normal("f32", groups, cols), m.normal("f32", groups, cols)
-    locks = m.integers(1, groups)
     args = dict(dy_ptr=dy, x_ptr=x, w_ptr=w, mean_ptr=mean, rstd_ptr=rstd,
-                dx_ptr=m.empty("bf16", rows, cols), dw_parts_ptr=dw, db_parts_ptr=db,
-                locks_ptr=locks, n_cols=cols)
+                dx_ptr=m.empty("bf16", rows, cols), dw_parts_ptr=m.empty("f32", parts, cols),
+                db_parts_ptr=m.empty("f32", parts, cols), n_rows=rows, n_cols=cols)
 
     def reference(xp, get, lo, hi):
         rstd = get("rstd_ptr", lo, hi)[:, None]
@@ -255,13 +254,14 @@ def layer_norm_backward(m, cols):
         along = xp.mean(xhat * wdy, axis=1, keepdims=True)
         return (wdy - xhat * along - xp.mean(wdy, axis=1, keepdims=True)) * rstd
     if in_registers:
-        del args["locks_ptr"]
-        args["n_rows"] = rows
-    kernel = "layer_norm_backward" + "_rows" * in_registers
-    grid = lambda c: (c["GROUPS"] if in_registers else rows,)
-    counts = (groups // 2, groups) if in_registers else (groups,)
-    return Case("layer_norm.py", kernel, args, "dx_ptr", grid,
-                [(dict(c, GROUPS=g), w, s) for c, w, s in shapes for g in counts], reference, 5e-3,
+        kernel, grid = "layer_norm_backward_rows", lambda c: (c["GROUPS"],)
+        shapes = [(dict(c, GROUPS=g), w, s) for c, w, s in shapes for g in (groups // 2, groups)]
+    else:
+        kernel = "layer_norm_backward_bands"
+        grid = lambda c: (-(-rows // c["BAND"]) * (c["BAND"] + -(-cols // c["COLS"])),)
+        shapes = [(dict(BAND=band, ROWS=w, COLS=512, BLOCK=block), w, 3) for band in bands
+                  for block, w in ((2048, 4), (4096, 4), (4096, 8))]
+    return Case("layer_norm.py", kernel, args, "dx_ptr", grid, shapes, reference, 5e-3,
                 moved=6 * rows * cols)
 
 

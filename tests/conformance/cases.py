@@ -140,6 +140,21 @@ def layer_norm_backward_rows(rng, rows=10, n=100, groups=3, block=128):
 
 
 @case("layer_norm.py", tol=1e-5)
+def layer_norm_backward_bands(rng, rows=10, n=100, band=4, block=32):
+    args, _, _, expected = layer_norm_backward(rng, rows, n)
+    del args["locks_ptr"]
+    bands = [slice(first, first + band) for first in range(0, rows, band)]
+    dy, mean, rstd = args["dy_ptr"], args["mean_ptr"][:, None], args["rstd_ptr"][:, None]
+    xhat = (args["x_ptr"] - mean) * rstd
+    for name, each in ("dw_parts_ptr", dy * xhat), ("db_parts_ptr", dy):
+        args[name] = new("empty", "f32", len(bands), n)
+        expected[name] = np.stack([each[b].sum(0) for b in bands])
+    defines = dict(BAND=band, ROWS=2, COLS=64, BLOCK=block)
+    grid = "cdiv(n_rows, BAND) * (BAND + cdiv(n_cols, COLS))"
+    return args | dict(n_rows=rows), defines, grid, expected
+
+
+@case("layer_norm.py", tol=1e-5)
 def layer_norm_sum_parts(rng, groups=8, n=100, block=64):
     dw, db = normal(rng, groups, n), normal(rng, groups, n)
     args = dict(dw_parts_ptr=dw, db_parts_ptr=db, dw_ptr=new("empty", "f32", n),
