@@ -322,6 +322,14 @@ static const char *share_text(const AttentionWriter *w) {
   return arena_printf(w->k->arena, "tl.where(keep, p * %.17g, 0.0)", attention_growth(w));
 }
 
+/* Stores what the kernel has computed; `keys`: the gradient of keys, or NULL. */
+static void store_results(AttentionWriter *w, Node *keys, Dim column, const char *width) {
+  bool stored = keys && w->k->f->stored[keys->id];
+  if (keys && !stored) remember_grad_key(w, keys);
+  product_epilogue(w->k);
+  if (stored) store_grad_key(w, keys, column, width);
+}
+
 static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
@@ -369,9 +377,7 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
       {"store", keep_scores(w, kept)},
       {"precision", precision(w)}};
   attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);
-  if (keys && !k->f->stored[keys->id]) remember_grad_key(w, keys);
-  product_epilogue(k);
-  if (keys && k->f->stored[keys->id]) store_grad_key(w, keys, d, ends.width);
+  store_results(w, keys, d, ends.width);
   const char *end = attention_take_body(k);
   attention_find_tables(w);
   walk_rows(w);
