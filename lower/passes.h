@@ -32,6 +32,7 @@ X(bind, NEST, THREAD, pass_bind, 0, 0, "binds the axes of layouts to warps, lane
 X(licm, THREAD, THREAD, pass_licm, 0, 0, "hoists loop-invariant statements and unrolled loops out of loops") \
 X(cse, THREAD, THREAD, pass_cse, 0, 0, "eliminates common subexpressions, then dead statements and variables") \
 X(fuse_unrolled, THREAD, THREAD, pass_fuse_unrolled, HAS_EXPANDED_LOOPS, 0, "fuses adjacent unrolled loops of the same extent, which shortens live ranges") \
+X(shift_compares, THREAD, THREAD, pass_shift_compares, HAS_COALESCING, 0, "compares the columns of a thread, which differ by constants, with a bound by these constants") \
 X(fuse_loops, THREAD, THREAD, pass_fuse_loops, 0, HAS_EXPANDED_LOOPS, "fuses loop nests over the same elements, so that each element stays in a register") \
 X(forward_copies, THREAD, THREAD, pass_forward_copies, 0, HAS_BANKED_SHARED, "forwards copies: loads of a shared buffer read the global memory that it was copied from") \
 X(prefetch, THREAD, THREAD, pass_prefetch, HAS_SERIAL_PROGRAMS, 0, "prefetches the next program's row") \
