@@ -276,6 +276,26 @@ static int64_t reshaped_pitch(const Build *s, const NestVar *to, int64_t columns
   return row + pad % BANKS_BYTES;
 }
 
+/* The buffer's chunks of 16 bytes are permuted where a thread takes a run of several of a lone row:
+ * the runs of lanes that follow each other would begin in few banks. */
+static void permute_chunks(const Build *s, NestBuffer *buf, const NestVar *from, const NestVar *to) {
+  enum { CHUNK_BITS = 4, BANK_BITS = 7, MOST = BANK_BITS - CHUNK_BITS };
+  int64_t size = dtype_bytes(from->dtype), columns = type_numel(from->tile);
+  int64_t a = run_of_row(from->layout, &from->tile, columns).elements;
+  int64_t b = run_of_row(to->layout, &to->tile, columns).elements;
+  int64_t bytes = (a > b ? a : b) * size;
+  if (!machine_has(s->u->machine, HAS_BANKED_SHARED) || from->tile.rank != 1) return;
+  if (!type_same_shape(from->tile, to->tile) || bytes & (bytes - 1)) return;
+  int bits = __builtin_ctzll((unsigned long long)bytes) - CHUNK_BITS;
+  if (bits < 2) return; /* two lanes of eight to a bank cost less than these addresses */
+  buf->tile = from->tile;
+  buf->layout = layout_new(&from->tile);
+  layout_push(&buf->layout, 0, HW_BYTE, from->tile.shape[0], (int32_t)size);
+  buf->layout.xor_base = CHUNK_BITS;
+  buf->layout.xor_bits = (uint8_t)(bits < MOST ? bits : MOST);
+  buf->layout.xor_shift = (uint8_t)(bits > MOST ? bits : MOST);
+}
+
 /* Through a buffer of rows of so many columns: the same elements, other threads. */
 static void through_rows(Build *s, NestVar *from, NestVar *to, int64_t columns) {
   int64_t size = dtype_bytes(from->dtype), rows = type_numel(from->tile) / columns;
@@ -287,6 +307,7 @@ static void through_rows(Build *s, NestVar *from, NestVar *to, int64_t columns) 
     pitch = build_pitch_of_turns(from, to, columns, size, pitch);
   NestBuffer *buf = build_tile_buffer(s, "tile", &from->tile);
   buf->bytes = rows * pitch;
+  if (rows == 1) permute_chunks(s, buf, from, to);
   Open o = build_open(s, from->layout);
   build_st_shared(s, build_tile_ref(s, from, o.axes), from->dtype, buf, ref_none(),
                   padded_rows(&from->tile, o.axes, size, columns, pitch));
