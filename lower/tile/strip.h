@@ -51,6 +51,7 @@ typedef struct {
   TileFunc *f;
   Arena *scratch;
   int64_t row, strip; /* elements */
+  int64_t held;       /* registers of a thread for rows that live from a reduction to the next */
   int cluster;        /* thread blocks, each of which has a part of the row; 1: the row is whole */
   StripsFit fit;
   const AxisInfo *axis; /* of the function before the pass */

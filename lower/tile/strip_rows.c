@@ -50,6 +50,10 @@ static int64_t live_at(const Live *v, const TileOp *reduce, uint32_t number) {
   return bits;
 }
 
+static int64_t threads_of(const Strips *s) {
+  return (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
+}
+
 /* Does the kernel hold rows from one reduction to the next in half of the registers or more? */
 static bool is_crowded(Strips *s) {
   Live v = {.s = s, .last = ARENA_ARRAY(s->scratch, uint32_t, s->nvalues)};
@@ -68,9 +72,18 @@ static bool is_crowded(Strips *s) {
     int64_t bits = live_at(&v, op, number);
     if (bits > v.most) v.most = bits;
   }
-  int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
-  int64_t held = v.most * s->row / threads / 32;
-  return 2 * held >= registers_a_thread(s->u);
+  s->held = v.most * s->row / threads_of(s) / 32;
+  return 2 * s->held >= registers_a_thread(s->u);
+}
+
+/* A program of 512 threads that takes a few registers more than 64 is alone on a multiprocessor,
+ * which then waits at each of its reductions.  Half of the registers do for rows that take few. */
+static void leave_room_for_another(const Strips *s) {
+  enum { HALF = 64, OTHERS = 28 }; /* OTHERS: for addresses and what is computed */
+  int64_t threads = threads_of(s);
+  if (!s->held || s->f->options.maxnreg || s->held + OTHERS > HALF) return;
+  if (2 * threads * HALF == REGISTER_FILE && 2 * threads <= s->u->machine->peaks.threads)
+    s->f->options.maxnreg = HALF;
 }
 
 /* A plan for so many thread blocks; `s` has the row. */
@@ -104,10 +117,11 @@ static bool plan_best(const Strips *s, Strips *best) {
 
 bool pass_strip_rows(Unit *u) {
   Strips s = {.u = u, .f = u->tile, .scratch = arena_child(u->arena), .nvalues = u->tile->nvalues};
-  int64_t threads = (int64_t)options_warps(&u->tile->options) * u->machine->lanes;
-  s.strip = threads * STRIP_THREAD_ELEMENTS;
+  s.strip = threads_of(&s) * STRIP_THREAD_ELEMENTS;
   Strips best;
-  if (is_crowded(&s) && plan_best(&s, &best)) {
+  if (!is_crowded(&s)) {
+    leave_room_for_another(&s);
+  } else if (plan_best(&s, &best)) {
     u->ordered = text_new(u->arena);
     tile_print(&u->ordered, u->tile, u->diags);
     strip_build(&best);
