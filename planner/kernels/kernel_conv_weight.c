@@ -90,6 +90,23 @@ typedef struct {
 
 static const char *const counts[] = {"across", "down", "deep"};
 
+/* Of parts of one window along an axis those are left out whose element, at the tile's position of
+ * the window, is outside of the image. */
+static void leave_out_outside(WeightGradient *c, Text *lines, uint32_t i) {
+  Kernel *k = c->k;
+  Dims *d = k->graph->dims;
+  uint32_t axis = c->w.n - 1 - i;
+  if (!dim_is(c->w.stride[axis], 1)) return;
+  Dim least = dim_sub(d, c->w.before[axis], dim_mul(d, c->position[axis], c->w.dilation[axis]));
+  Dim end = dim_add(d, least, c->w.input->type.shape[axis + 1]);
+  const char *extent = kernel_extent(k, c->node->args[0].node->type.shape[axis + 1]);
+  text_printf(lines, "    if %s == 1:\n", image_side(i));
+  text_printf(lines, "        %s_first = tl.maximum(%s, 0)\n", counts[i],
+              kernel_index(k, least, NULL));
+  text_printf(lines, "        %s = tl.maximum(tl.minimum(%s, %s) - %s_first, 1)\n", counts[i],
+              extent, kernel_index(k, end, NULL), counts[i]);
+}
+
 static Parts parts_of(WeightGradient *c) {
   Kernel *k = c->k;
   const ValueType *t = &c->node->args[0].node->type;
@@ -101,7 +118,9 @@ static Parts parts_of(WeightGradient *c) {
   for (uint32_t i = 0; i < c->w.n; i++) {
     const char *side = image_side(i), *extent = kernel_extent(k, t->shape[c->w.n - i]);
     text_printf(&p.sides, ", %s: tl.constexpr", side);
-    text_printf(&p.counts, "    %s = tl.cdiv(%s, %s)\n", counts[i], extent, side);
+    text_printf(&p.counts, "    %s_first, %s = 0, tl.cdiv(%s, %s)\n", counts[i], counts[i], extent,
+                side);
+    leave_out_outside(c, &p.counts, i);
     text_printf(&p.size, " * %s", side);
     text_printf(&p.all, " * %s", counts[i]);
     text_printf(&p.ragged, "%s%s %% %s != 0", i ? " or " : "", extent, side);
@@ -131,8 +150,8 @@ static Place place_of_part(WeightGradient *c, const Parts *p, bool left) {
       text_printf(&lines, "        %s = part * BI + r\n", name);
       break;
     }
-    text_printf(&lines, "        %s = part %% %s * %s + r %% %s\n", name, counts[i],
-                image_side(i), image_side(i));
+    text_printf(&lines, "        %s = %s_first + part %% %s * %s + r %% %s\n", name, counts[i],
+                counts[i], image_side(i), image_side(i));
     text_printf(&lines, "        part, r = part // %s, r // %s\n", counts[i], image_side(i));
   }
   place.lines = lines.data;
@@ -208,7 +227,8 @@ static const char *input(WeightGradient *c, const Place *at) {
 
 /* Names that the template has, and others do not. */
 static void take_names(Kernel *k) {
-  static const char *const names[] = {"c", "steps", "each", "last"};
+  static const char *const names[] = {"c",            "steps",      "each",      "last",
+                                      "across_first", "down_first", "deep_first"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -219,8 +239,8 @@ void kernel_conv_weight(Text *out, Kernel *k) {
   c.w = window_of(k->graph, c.node);
   take_names(k);
   product_bind(k);
-  Parts parts = parts_of(&c);
   const char *window = window_lines(&c);
+  Parts parts = parts_of(&c);
   Place left = place_of_part(&c, &parts, true), right = place_of_part(&c, &parts, false);
   const char *grad = gradient(&c, &left), *x = input(&c, &right);
   product_epilogue(k);
