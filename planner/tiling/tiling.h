@@ -24,7 +24,7 @@ typedef struct {
   bool sums; /* what is summed up is in groups, of which `batch` there are */
   bool columns; /* the right operand's columns are contiguous in memory: its transpose's rows */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */
-  bool shallow; /* rings have their tile's stages, whatever the launch */
+  double deep_least; /* programs of a launch of wide tiles whose rings may be deeper; 0: of any */
   bool tiles; /* words that a CPU's unit for tiles multiplies */
   int result;  /* bytes of an element of the result; 0: as many as of an operand's */
   bool uneven; /* parts of k may differ in length */

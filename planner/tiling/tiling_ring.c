@@ -96,12 +96,13 @@ int tiling_persistent_stages(const Tile *t) {
 /* Launches of no more programs than processors run code with rings that fill shared memory
  * (launch_deep_stages), if the loop fills these. */
 static int launched_stages(const Tile *t, const Product *p, double programs) {
-  enum { SLOT_MORE = 64, LEAST_MORE = 2, MOST = 12 };
+  enum { SLOT_MORE = 64, LEAST_MORE = 2, MOST = 12, WIDE = 64 * 128 };
   int64_t slot = (int64_t)(t->bm + t->bn) * t->bk * dtype_bytes(p->dtype) + SLOT_MORE;
   int deep = (int)((p->gpu->shared - BARRIERS_BYTES) / slot);
   if (deep > MOST) deep = MOST;
-  bool runs = programs <= p->gpu->processors && deep >= t->stages + LEAST_MORE &&
-              t->bm >= GROUP_ROWS && !p->shallow;
+  bool much = !p->deep_least || (t->bm * t->bn >= WIDE && programs >= p->deep_least);
+  bool runs = much && programs <= p->gpu->processors && deep >= t->stages + LEAST_MORE &&
+              t->bm >= GROUP_ROWS;
   return runs && ceil_div(p->k, t->bk) >= deep ? deep : t->stages;
 }
 
