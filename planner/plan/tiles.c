@@ -824,6 +824,7 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
     order_by_parts(t, g->nodes.data[0], &p, list, n);
   for (int i = 0; i < n; i++) {
     Tile tile = tile_of_group(g, &list[i]);
+    if (known && !packed) tile = tiling_of_short_sum(&p, tile);
     if (sums_fit_twice(g, &tile) && !add_step_choice(t, s, product_choice(t, g, &tile))) return;
   }
 }

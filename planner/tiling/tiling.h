@@ -54,6 +54,8 @@ static const double TILING_PERSISTENT_END = 0.44;
 /* Into how many parts to cut k, each of which a program of its own sums up, so that the whole takes
  * least, adding the parts included: a divisor of k, 1 for none. */
 int tiling_parts(const Product *p);
+/* The tile with the steps and stages of a product of few columns and a short sum. */
+Tile tiling_of_short_sum(const Product *p, Tile t);
 
 /* The gradient of a convolution's weight, m by n channels at each of `taps` positions of the
  * window, whose windows are summed up in so many parts. */
