@@ -46,6 +46,7 @@ X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED, 0, "has operands of 
 X(choose_libraries, PRIMS, PRIMS, pass_choose_libraries, LIBRARIES, 0, "makes calls of libraries (cuBLAS, BLAS, oneDNN) of the products that they compute faster") \
 X(gemv_to_reduction, PRIMS, PRIMS, pass_gemv_to_reduction, FUSED, 0, "turns products of a matrix and a vector into reductions, which read the matrix once in order") \
 X(transpose_products, PRIMS, PRIMS, pass_transpose_products, FUSED | FOR_CPU, 0, "computes the transpose of a product whose left operand lies in memory by columns") \
+X(round_operands, PRIMS, PRIMS, pass_round_operands, FUSED | FOR_GPU, 0, "rounds operands of large products in TF32 where they are in memory") \
 X(split_k, PRIMS, PRIMS, pass_split_k, FUSED, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \
 X(split_reductions, PRIMS, PRIMS, pass_split_reductions, FUSED | FOR_GPU, 0, "cuts reductions with few programs, or of columns, into parts, and scans with few programs") \
 X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \

@@ -118,8 +118,11 @@ typedef struct {
 } InputValue;
 
 /* What allows a product to round its operands of f32 to TF32: PyTorch's setting of products or of
- * convolutions, or nothing, as PyTorch has no product there. */
-typedef enum { ROUNDS_AS_PRODUCT, ROUNDS_AS_CONVOLUTION, ROUNDS_NEVER } ProductRounding;
+ * convolutions, or nothing, as PyTorch has no product there.  BEFORE: operands were rounded where
+ * they are in memory. */
+typedef enum {
+  ROUNDS_AS_PRODUCT, ROUNDS_AS_CONVOLUTION, ROUNDS_NEVER, ROUNDS_BEFORE
+} ProductRounding;
 
 struct Node {
   NodeKind kind;
@@ -214,7 +217,7 @@ struct Graph {
 };
 
 static inline bool graph_rounds(const Graph *g, ProductRounding rounds) {
-  static const unsigned bits[] = {TF32_PRODUCTS, TF32_CONVOLUTIONS, 0};
+  static const unsigned bits[] = {TF32_PRODUCTS, TF32_CONVOLUTIONS, 0, ~0u};
   return g->tf32 & bits[rounds];
 }
 

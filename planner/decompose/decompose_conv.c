@@ -299,12 +299,12 @@ static Node *block_diagonal(Build *b, const Conv *c, Node *w, int64_t joined) {
 
 /* x, of f32, rounded to the 10 bits of the mantissa that units read, halves away from 0.  NaN may
  * be one by a bit that they cut. */
-static Node *rounded(Build *b, Node *x) {
+Node *decompose_rounded(Build *b, Node *x) {
   enum { HALF = 0x1000, CUT = -0x2000 };
-  Node *bits = build_with(b, OP_aten_view_dtype, x, arg_dtype(DT_I32));
+  Node *bits = build_with(b, OP_nereid_bits_default, x, arg_dtype(DT_I32));
   bits = build_with(b, OP_aten_add_Tensor, bits, build_int(b, HALF));
   bits = build_with(b, OP_aten_bitwise_and_Scalar, bits, build_int(b, CUT));
-  Node *y = build_with(b, OP_aten_view_dtype, bits, arg_dtype(DT_F32));
+  Node *y = build_with(b, OP_nereid_bits_default, bits, arg_dtype(DT_F32));
   Node *nan = build_full(b, 0, NULL, arg_float(NAN), DT_F32);
   return build_where(b, build(b, OP_aten_isnan_default, ARGS(arg_node(x))), arg_node(nan),
                      arg_node(y));
@@ -326,12 +326,12 @@ static Node *of_windows(Build *b, const Conv *c) {
   if (build_wide(c->x->type.dtype) != DT_F32) return conv_as_sum(b, c);
   int64_t joined = groups_to_join(b, c);
   bool before = rounds_before(b, c, joined);
-  Node *w = before ? channels_before(b, rounded(b, channels_after_window(b, c->weight)))
+  Node *w = before ? channels_before(b, decompose_rounded(b, channels_after_window(b, c->weight)))
                    : window_first(b, c->weight);
   if (joined > 1) w = block_diagonal(b, c, w, joined);
   Dim groups = dim_floordiv(g->dims, c->groups, build_const(b, joined));
   Node *x = decompose_channels_last(b, c->x);
-  if (before) x = rounded(b, x);
+  if (before) x = decompose_rounded(b, x);
   Arg args[] = {arg_node(x), arg_node(w),
                 arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
                 arg_dims(g, c->n, c->spread), arg_dim(groups), build_int(b, joined),

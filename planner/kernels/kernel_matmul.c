@@ -291,6 +291,7 @@ void product_epilogue(Kernel *k) {
  * model's layers to ten times theirs. */
 const char *product_precision(const Graph *g, DType t, ProductRounding rounds) {
   if (t != DT_F32) return "";
+  if (rounds == ROUNDS_BEFORE) return ", input_precision=\"tf32\"";
   return graph_rounds(g, rounds) ? ", input_precision=\"tf32_rounded\""
                                  : ", input_precision=\"ieee\"";
 }

@@ -152,6 +152,8 @@ static void split_product(Build *b, Node *n) {
   p.batch = batches ? n->type.shape[0]->value : 1;
   p.n = size[1]->value;
   p.k = x->type.shape[1 + batches]->value;
+  p.before = n->rounds == ROUNDS_BEFORE;
+  p.rounds = p.before;
   p.uneven = !batches && !b->in.g->host && !prim_unpacks(n) && tiling_has_rings(&p);
   int parts = b->in.g->host    ? (prim_unpacks(n) ? 1 : tiling_cpu_parts(&p))
               : prim_unpacks(n) ? tiling_packed_parts(&p)

@@ -653,6 +653,7 @@ static bool group_product(const Tiles *t, const Group *g, Product *p) {
   p->k /= word;
   p->tiles = !t->gpu && tiling_has_tiles(word);
   p->rounds = dtype == DT_F32 && rounds_to_tf32(t->graph, first);
+  p->before = first->rounds == ROUNDS_BEFORE;
   p->columns = prim_kind(first->op) == PRIM_MATMUL && !prim_unpacks(first) &&
                has_contiguous_columns(t->graph, first->args[1].node);
   return known && mean_group(t, g, p);

@@ -81,6 +81,12 @@ static const Candidate rounded_images[] = {
     {{128, 64, 32, 4, 4}, 0, 0}, {{256, 128, 32, 8, 3}, 0, 0}, {{64, 256, 32, 8, 4}, 0, 0},
 };
 
+/* Tiles of products whose operands are rounded in memory. */
+static const Candidate rounded_products[] = {
+    {{64, 128, 32, 4, 4}, 0, 0},  {{128, 128, 32, 8, 4}, 0, 0}, {{64, 64, 32, 4, 6}, 0, 0},
+    {{128, 64, 32, 4, 4}, 0, 0},  {{128, 256, 32, 8, 3}, 0, 0}, {{128, 192, 32, 8, 3}, 0, 0},
+};
+
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 static const Family half_tiles = {halves, COUNT(halves) - HALVES_WITHOUT, 4, 0, 2, 0.21, 0.77};
@@ -90,12 +96,15 @@ static const Family single_tiles = {singles, COUNT(singles), 3, 1, 0, 0.54, 1.07
 static const Family rounded_tiles = {rounded, COUNT(rounded), 4, 0, 2, 0.4, 0.67};
 static const Family rounded_image_tiles = {
     rounded_images, COUNT(rounded_images), 4, 0, 2, 0.2, 0.77};
+static const Family rounded_product_tiles = {
+    rounded_products, COUNT(rounded_products), 4, 0, 2, 0.2, 0.77};
 
 /* p NULL: sizes are open. */
 static const Family *family_of(DType t, const Product *p) {
   if (dtype_bits(t) == 8) return p && p->sums ? &byte_sum_tiles : &byte_tiles;
   if (dtype_bits(t) <= 16) return &half_tiles;
   if (p && p->rounds && p->images) return &rounded_image_tiles;
+  if (p && p->rounds && p->before) return &rounded_product_tiles;
   return p && p->rounds ? &rounded_tiles : &single_tiles;
 }
 

@@ -21,6 +21,7 @@ typedef struct {
   bool elements; /* a convolution whose steps are no blocks of channels: no ring copies them */
   bool persists; /* a program makes several tiles, and copies the next one's operands ahead */
   bool rounds; /* f32 whose operands matrix units round to TF32 */
+  bool before; /* of a product: they were rounded in memory */
   bool sums; /* what is summed up is in groups, of which `batch` there are */
   bool columns; /* the right operand's columns are contiguous in memory: its transpose's rows */
   bool beside; /* neighboring words of a packed right operand are of neighboring columns */

@@ -50,7 +50,7 @@ static void repeat(LaunchStats *f, double tiles) {
 }
 
 bool tiling_has_rings(const Product *p) {
-  bool units = dtype_is_half(p->dtype) || (p->images && p->rounds);
+  bool units = dtype_is_half(p->dtype) || (p->rounds && (p->images || p->before));
   return sim_synchronous_share(p->gpu) < 1 && units && !p->elements;
 }
 

@@ -57,6 +57,24 @@ def check_tf32():
                 tally.check(rounds == allowed, f"{name}, TF32 {tf32}, libraries {libraries}")
 
 
+def check_rounded_operands():
+    """Large products in TF32 read operands that a kernel has rounded, with the elements of a sum
+    next to each other; others round them in registers."""
+    for (m, k, n), before in (((1024, 1024, 1024), True), ((2048, 512, 2048), True),
+                              ((64, 4096, 4096), False), ((1024, 1022, 1024), False)):
+        for tf32 in range(4):
+            plan = plan_of(f'x: "f32[{m}, {k}]", y: "f32[{k}, {n}]"', ["mm.default(x, y)"],
+                           tf32=tf32)
+            allowed = bool(tf32 & 1)
+            precision = ("tf32" if before else "tf32_rounded") if allowed else "ieee"
+            where = f"{m}x{k}x{n}, TF32 {tf32}"
+            tally.check(f'input_precision="{precision}"' in plan, f"the precision of {where}")
+            cuts = plan.count("& -8192")
+            tally.check(cuts == (2 if before and allowed else 0), f"{cuts} roundings of {where}")
+            kept = f"right = tl.load(in1_ptr + kb + n * {k}" in plan
+            tally.check(kept == (before and allowed), f"the right operand's order, {where}")
+
+
 SCATTERS = {
     "scatter_add": lambda x, i, s: x.scatter_add(0, i.view(-1, 1).expand(-1, 8), s),
     "scatter_reduce": lambda x, i, s: x.scatter_reduce(0, i.view(-1, 1).expand(-1, 8), s, "mean"),
@@ -433,6 +451,7 @@ def main():
     check_unusual_tensors()
     check_strides()
     check_tf32()
+    check_rounded_operands()
     check_deterministic()
     check_changes()
     check_options()
