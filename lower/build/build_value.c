@@ -278,7 +278,8 @@ static int64_t reshaped_pitch(const Build *s, const NestVar *to, int64_t columns
 
 /* The buffer's chunks of 16 bytes are permuted where a thread takes a run of several of a lone row:
  * the runs of lanes that follow each other would begin in few banks. */
-static void permute_chunks(const Build *s, NestBuffer *buf, const NestVar *from, const NestVar *to) {
+static void permute_chunks(const Build *s, NestBuffer *buf, const NestVar *from,
+                           const NestVar *to) {
   enum { CHUNK_BITS = 4, BANK_BITS = 7, MOST = BANK_BITS - CHUNK_BITS };
   int64_t size = dtype_bytes(from->dtype), columns = type_numel(from->tile);
   int64_t a = run_of_row(from->layout, &from->tile, columns).elements;
