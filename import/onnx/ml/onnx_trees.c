@@ -29,10 +29,39 @@ typedef struct {
   Mode *mode;
   bool has_mode[LEAF];
   const int64_t *feature, *missing; /* of each node; missing NULL: none takes NaN as true */
-  const float *value;
+  const double *value;
+  DType dtype; /* of the values: f32 or f64 */
 } Trees;
 
 /* ---- reading ---- */
+
+/* Numbers of an attribute that is a list of f32, or of one that is a tensor of f32 or f64, whose
+ * dtype they are computed in; NULL: neither is there.  `list` may be NULL. */
+static const double *numbers_of(OnnxCall *c, const char *list, const char *tensor, uint32_t *n,
+                                DType *t) {
+  const float *x = NULL;
+  *n = 0;
+  if (onnx_has_attr(c, tensor)) {
+    *t = onnx_tensor(c, tensor)->type.dtype;
+    if (*t == DT_F64) return onnx_elements_attr(c, tensor, DT_F64, n);
+    x = onnx_elements_attr(c, tensor, DT_F32, n);
+  } else if (list) {
+    x = onnx_floats(c, list, n);
+  }
+  *t = DT_F32;
+  double *wide = x ? ARENA_ARRAY(c->b.in.g->arena, double, *n) : NULL;
+  for (uint32_t i = 0; x && i < *n; i++) wide[i] = x[i];
+  return wide;
+}
+
+static Node *number_table(OnnxCall *c, DType t, int rank, const int64_t *shape, const double *x) {
+  if (t == DT_F64) return onnx_table(c, t, rank, shape, x);
+  size_t n = 1;
+  for (int i = 0; i < rank; i++) n *= (size_t)shape[i];
+  float *narrow = ARENA_ARRAY(c->b.in.g->arena, float, n);
+  for (size_t i = 0; i < n; i++) narrow[i] = (float)x[i];
+  return onnx_table(c, t, rank, shape, narrow);
+}
 
 typedef struct {
   int64_t tree, id;
@@ -152,9 +181,10 @@ static Trees read_trees(OnnxCall *c) {
   }
   find_roots(&t);
   onnx_ignore(c, "nodes_hitrates");
+  onnx_ignore(c, "nodes_hitrates_as_tensor");
   uint32_t n;
   t.feature = node_ints(&t, "nodes_featureids");
-  t.value = onnx_floats(c, "nodes_values", &n);
+  t.value = numbers_of(c, "nodes_values", "nodes_values_as_tensor", &n, &t.dtype);
   if (!t.value || n != t.n) onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_values", n, t.n);
   t.missing = onnx_ints(c, "nodes_missing_value_tracks_true", &n);
   if (t.missing && n != t.n && n)
@@ -193,7 +223,7 @@ static Tables make_tables(const Trees *t, Node *x) {
     mode[i] = t->mode[i];
   }
   for (int m = 0; m < LEAF; m++) kinds += t->has_mode[m];
-  Tables k = {x, int_table(t, n, used), onnx_table(c, DT_F32, 1, (int64_t[]){n}, t->value),
+  Tables k = {x, int_table(t, n, used), number_table(c, t->dtype, 1, (int64_t[]){n}, t->value),
               int_table(t, n, t->yes), int_table(t, n, t->no), NULL, NULL};
   if (x->type.dtype == DT_F64) k.value = build_to(&c->b, k.value, DT_F64);
   if (kinds > 1) k.mode = int_table(t, n, mode);
@@ -229,7 +259,7 @@ static Node *conditions(const Trees *t, const Tables *k, Node *at) {
 static Node *leaves(const Trees *t, Node *x) {
   Build *b = &t->c->b;
   infer_rank(&b->in, &x->type, 2, 2);
-  if (x->type.dtype != DT_F64) x = build_to(b, x, DT_F32);
+  if (x->type.dtype != DT_F64) x = build_to(b, x, t->dtype);
   Dim shape[] = {x->type.shape[0], build_const(b, t->ntrees)};
   Node *at = build_expand(b, int_table(t, t->ntrees, t->root), 2, shape);
   Tables k = make_tables(t, x);
@@ -245,7 +275,8 @@ typedef struct {
   uint32_t n, columns;        /* of the lists, of the result */
   const int64_t *tree, *node; /* which leaf */
   const int64_t *column;
-  const float *weight;
+  const double *weight;
+  DType dtype; /* of the weights */
 } Votes;
 
 static const int64_t *vote_ints(OnnxCall *c, const char *name, uint32_t n) {
@@ -255,9 +286,9 @@ static const int64_t *vote_ints(OnnxCall *c, const char *name, uint32_t n) {
   return list;
 }
 
-static Votes read_votes(OnnxCall *c, const char *const names[4], uint32_t columns) {
+static Votes read_votes(OnnxCall *c, const char *const names[5], uint32_t columns) {
   Votes v = {.columns = columns};
-  v.weight = onnx_floats(c, names[3], &v.n);
+  v.weight = numbers_of(c, names[3], names[4], &v.n, &v.dtype);
   v.tree = vote_ints(c, names[0], v.n);
   v.node = vote_ints(c, names[1], v.n);
   v.column = vote_ints(c, names[2], v.n);
@@ -271,20 +302,21 @@ static Votes read_votes(OnnxCall *c, const char *const names[4], uint32_t column
 static Node *weight_table(const Trees *t, const Votes *v) {
   OnnxCall *c = t->c;
   if ((uint64_t)t->n * v->columns > TABLE_MAX) onnx_lack(c, "so many leaves and classes");
-  float *table = ARENA_ARRAY(c->b.in.g->arena, float, (size_t)t->n * v->columns);
+  double *table = ARENA_ARRAY(c->b.in.g->arena, double, (size_t)t->n * v->columns);
   for (uint32_t i = 0; i < v->n; i++)
     table[(size_t)find_node(t, v->tree[i], v->node[i]) * v->columns + (size_t)v->column[i]] +=
         v->weight[i];
-  return onnx_table(c, DT_F32, 2, (int64_t[]){t->n, v->columns}, table);
+  return number_table(c, v->dtype, 2, (int64_t[]){t->n, v->columns}, table);
 }
 
 /* base_values are added to the columns; NULL: there are none. */
 static Node *base_values(OnnxCall *c, uint32_t columns) {
   uint32_t n;
-  const float *base = onnx_floats(c, "base_values", &n);
+  DType t;
+  const double *base = numbers_of(c, "base_values", "base_values_as_tensor", &n, &t);
   if (!base || !n) return NULL;
   if (n != columns) onnx_lack(c, "%u base_values for %u columns", n, columns);
-  return onnx_table(c, DT_F32, 1, (int64_t[]){n}, base);
+  return number_table(c, t, 1, (int64_t[]){n}, base);
 }
 
 /* Sums of weights over trees: [rows, columns]. */
@@ -315,7 +347,7 @@ static Node *has_scores(const Trees *t, const Votes *v, Node *at, bool each) {
   bool always = !each;
   for (uint32_t i = 0; i < v->columns && always; i++) always = votes_always(t, v, i);
   if (always) return NULL;
-  float *ones = ARENA_ARRAY(c->b.in.g->arena, float, v->n);
+  double *ones = ARENA_ARRAY(c->b.in.g->arena, double, v->n);
   Votes count = *v;
   for (uint32_t i = 0; i < v->n; i++) ones[i] = 1;
   count.weight = ones;
@@ -359,11 +391,11 @@ static uint32_t count_of_targets(OnnxCall *c) {
 
 void onnx_op_tree_regressor(OnnxCall *c) {
   static const char *const names[] = {"target_treeids", "target_nodeids", "target_ids",
-                                      "target_weights"};
+                                      "target_weights", "target_weights_as_tensor"};
   Name how = onnx_string(c, "aggregate_function", "SUM");
   Trees t = read_trees(c);
   Votes v = read_votes(c, names, count_of_targets(c));
-  onnx_set(c, 0, onnx_transformed(c, targets(&t, &v, how)));
+  onnx_set(c, 0, build_to(&c->b, onnx_transformed(c, targets(&t, &v, how)), DT_F32));
 }
 
 /* ---- TreeEnsemble, of version 5 ----
@@ -377,12 +409,12 @@ typedef struct {
   Trees t;
   Votes v;
   const int64_t *feature, *yes, *no, *yes_leaf, *no_leaf, *target, *missing;
-  const float *split, *weight, *member;
+  const double *split, *weight, *member;
   const uint8_t *mode;
   uint32_t nodes, leaves, members, room;
   uint32_t *first; /* of each node, its number among t's */
   int64_t *to_feature, *to_missing, *to_column;
-  float *to_value, *to_weight;
+  double *to_value, *to_weight;
 } Ensemble;
 
 static void read_ensemble(OnnxCall *c, Ensemble *e) {
@@ -393,13 +425,14 @@ static void read_ensemble(OnnxCall *c, Ensemble *e) {
   e->yes_leaf = onnx_ints(c, "nodes_trueleafs", &n[k++]);
   e->no_leaf = onnx_ints(c, "nodes_falseleafs", &n[k++]);
   e->mode = onnx_elements_attr(c, "nodes_modes", DT_U8, &n[k++]);
-  e->split = onnx_elements_attr(c, "nodes_splits", DT_F32, &n[k++]);
+  e->split = numbers_of(c, NULL, "nodes_splits", &n[k++], &e->t.dtype);
   for (uint32_t i = 0; i < k; i++)
     if (n[i] != e->nodes) onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_splits", n[i], e->nodes);
   e->target = onnx_ints(c, "leaf_targetids", &e->leaves);
-  e->weight = onnx_elements_attr(c, "leaf_weights", DT_F32, &n[0]);
+  e->weight = numbers_of(c, NULL, "leaf_weights", &n[0], &e->v.dtype);
   if (n[0] != e->leaves) onnx_fail(c, E_ONNX_ATTR_COUNT, "leaf_weights", n[0], e->leaves);
-  e->member = onnx_elements_attr(c, "membership_values", DT_F32, &e->members);
+  DType t;
+  e->member = numbers_of(c, NULL, "membership_values", &e->members, &t);
   e->missing = onnx_ints(c, "nodes_missing_value_tracks_true", &n[0]);
   if (e->missing && n[0] && n[0] != e->nodes)
     onnx_fail(c, E_ONNX_ATTR_COUNT, "nodes_missing_value_tracks_true", n[0], e->nodes);
@@ -423,9 +456,10 @@ static void make_room(OnnxCall *c, Ensemble *e) {
   e->first = ARENA_ARRAY(a, uint32_t, e->nodes);
   t->feature = e->to_feature = ARENA_ARRAY(a, int64_t, n);
   t->missing = e->to_missing = ARENA_ARRAY(a, int64_t, n);
-  t->value = e->to_value = ARENA_ARRAY(a, float, n);
+  t->value = e->to_value = ARENA_ARRAY(a, double, n);
   e->v = (Votes){.column = e->to_column = ARENA_ARRAY(a, int64_t, n),
-                 .weight = e->to_weight = ARENA_ARRAY(a, float, n), .columns = count_of_targets(c)};
+                 .weight = e->to_weight = ARENA_ARRAY(a, double, n),
+                 .columns = count_of_targets(c), .dtype = e->v.dtype};
   for (size_t i = 0; i < n; i++) ids[i] = (int64_t)i, t->order[i] = (uint32_t)i;
 }
 
@@ -565,12 +599,13 @@ static void set_two_classes(OnnxCall *c, const Trees *t, const Votes *v, Node *a
                     ? build_with(b, OP_aten_rsub_Scalar, s, arg_float(1))
                     : build_op1(b, OP_aten_neg_default, s);
   Node *both = build_cat(b, 2, (Node *[]){other, s}, 1);
-  onnx_set(c, 1, logistic ? build_op1(b, OP_aten_sigmoid_default, both) : both);
+  if (logistic) both = build_op1(b, OP_aten_sigmoid_default, both);
+  onnx_set(c, 1, build_to(b, both, DT_F32));
 }
 
 void onnx_op_tree_classifier(OnnxCall *c) {
   static const char *const names[] = {"class_treeids", "class_nodeids", "class_ids",
-                                      "class_weights"};
+                                      "class_weights", "class_weights_as_tensor"};
   Build *b = &c->b;
   uint32_t classes;
   Name how = onnx_string(c, "post_transform", "NONE");
@@ -591,5 +626,5 @@ void onnx_op_tree_classifier(OnnxCall *c) {
   onnx_set(c, 0, label_of(c, likely, classes));
   if (logistic) s = build_op1(b, OP_aten_sigmoid_default, s);
   if (softmax) s = build_with(b, OP_aten_softmax_int, s, build_int(b, 1));
-  onnx_set(c, 1, s);
+  onnx_set(c, 1, build_to(b, s, DT_F32));
 }

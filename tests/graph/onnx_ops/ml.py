@@ -92,7 +92,22 @@ ENSEMBLE = dict(
     leaf_targetids=[0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
     leaf_weights=elements("f4", *normal(45, 10).tolist()))
 WHOLE = np.round(1.5 * normal(46, 9, 4))
+# The same in doubles, by splits that f32 does not tell apart; ONNX Runtime's sets are of integers.
+CLOSE = 1 + 1e-12 * np.arange(7)
+DOUBLE = {k: v for k, v in ENSEMBLE.items() if k != "membership_values"} | dict(
+    nodes_splits=elements("f8", *CLOSE), nodes_modes=elements("u1", 0, 1, 2, 3, 4, 0, 5),
+    leaf_weights=elements("f8", *(np.arange(10) * 0.25 - 1)))
+NEAR = CLOSE[np.random.default_rng(48).integers(0, 7, (9, 4))]
 BASES = [{}, dict(base_values=[0.5, -1.0, 0.25])]
+
+
+
+def doubled(attributes):
+    """Lists of numbers as tensors of f64."""
+    return {k + "_as_tensor" * (k in ("nodes_values", "target_weights")):
+            elements("f8", *v) if k in ("nodes_values", "target_weights") else v
+            for k, v in attributes.items()}
+
 
 CALLS = [
     *[(REGRESSOR, 17, [X], few_votes("target", 5, n_targets=3, aggregate_function=how, **base), 1)
@@ -122,6 +137,9 @@ CALLS = [
     (CLASSIFIER, 17, [X], binary(0, POSITIVE, base_values=[-0.2]), 2),
     *[("ai.onnx.ml:5 TreeEnsemble", 20, [WHOLE],
        ENSEMBLE | dict(n_targets=2, aggregate_function=how), 1) for how in range(4)],
+    *[("ai.onnx.ml:5 TreeEnsemble", 20, [NEAR],
+       DOUBLE | dict(n_targets=2, aggregate_function=how), 1) for how in (0, 1)],
+    ("ai.onnx.ml:3 TreeEnsembleRegressor", 17, [NEAR], doubled(few_votes("target", 5, n_targets=3)), 1),
     ("ai.onnx.ml:5 TreeEnsemble", 20, [np.where(WHOLE == 1, np.nan, WHOLE).astype(F)],
      ENSEMBLE | dict(n_targets=2, nodes_missing_value_tracks_true=[1, 0, 0, 1, 0, 1, 0]), 1),
     *[(SVC, 17, [X], vectors(kernel, of, probabilities), 2) for kernel in KERNELS
