@@ -168,8 +168,8 @@ static bool are_computed(Graph *g, const Cat *c) {
   return all;
 }
 
-/* A vector of a CPU would have elements of all sources, and each of them would be computed for all of
- * it. */
+/* A vector of a CPU would have elements of all sources, and each of these would be computed for all
+ * of it. */
 static bool alternates(const Graph *g, const Node *n, const Cat *c) {
   enum { SOURCES_LEAST = 4, LENGTH_MOST = 2 };
   bool all = g->host && c->n >= SOURCES_LEAST && c->axis + 1 == n->type.rank;

@@ -139,7 +139,8 @@ CALLS = [
        ENSEMBLE | dict(n_targets=2, aggregate_function=how), 1) for how in range(4)],
     *[("ai.onnx.ml:5 TreeEnsemble", 20, [NEAR],
        DOUBLE | dict(n_targets=2, aggregate_function=how), 1) for how in (0, 1)],
-    ("ai.onnx.ml:3 TreeEnsembleRegressor", 17, [NEAR], doubled(few_votes("target", 5, n_targets=3)), 1),
+    ("ai.onnx.ml:3 TreeEnsembleRegressor", 17, [NEAR],
+     doubled(few_votes("target", 5, n_targets=3)), 1),
     ("ai.onnx.ml:5 TreeEnsemble", 20, [np.where(WHOLE == 1, np.nan, WHOLE).astype(F)],
      ENSEMBLE | dict(n_targets=2, nodes_missing_value_tracks_true=[1, 0, 0, 1, 0, 1, 0]), 1),
     *[(SVC, 17, [X], vectors(kernel, of, probabilities), 2) for kernel in KERNELS
