@@ -111,6 +111,7 @@ void window_piece(Graph *g, const Window *w, const Dim *index, const Dim *at, Co
     Dim x = dim_mul(d, index[axis], w->stride[i]);
     x = dim_sub(d, dim_add(d, x, dim_mul(d, at[i], w->dilation[i])), w->before[i]);
     p->index[axis] = spread_index(g, p, x, w->input->type.shape[axis], w->spread[i]);
+    if (i < w->inside) p->nlimits = 0;
   }
 }
 

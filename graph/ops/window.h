@@ -33,6 +33,7 @@ typedef struct {
   uint32_t n, first; /* it slides over the axes first .. first + n */
   Dim size[WINDOW_AXES], stride[WINDOW_AXES], before[WINDOW_AXES], dilation[WINDOW_AXES];
   Dim spread[WINDOW_AXES];
+  uint32_t inside; /* elements are known to be within the input along so many of the first axes */
   bool of_images; /* conv_depthwise_weight: the weight's image is that of the input's element */
 } Window;
 

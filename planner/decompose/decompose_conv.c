@@ -460,6 +460,7 @@ typedef struct {
   Dim cut;              /* of the results of q, those before the first one that is wanted */
 } Phase;
 
+/* Where windows have other numbers of elements in each phase, `taps` is the most. */
 static bool find_phases(Build *b, const Conv *c, const Dim *padding, Phase *p) {
   Dims *d = b->in.g->dims;
   const ValueType *t = &b->in.n->type;
@@ -469,11 +470,9 @@ static bool find_phases(Build *b, const Conv *c, const Dim *padding, Phase *p) {
     if (!dim_is_int(c->stride[i]) || !dim_is_int(padding[i]) || !dim_is_int(size)) return false;
     if (!dim_is(c->dilation[i], 1) || size->value < 1 || padding[i]->value < 0) return false;
     int64_t stride = c->stride[i]->value, from = padding[i]->value / stride;
-    /* A window that is filled up with zeros would make NaN of infinities. */
-    if (size->value % stride) return false;
     Dim last = dim_add(d, out, build_const(b, padding[i]->value - 1 + stride));
     p[i].stride = stride;
-    p[i].taps = size->value / stride;
+    p[i].taps = (size->value + stride - 1) / stride;
     p[i].from = build_const(b, from);
     p[i].count = dim_sub(d, dim_floordiv(d, last, c->stride[i]), p[i].from);
     p[i].cut = build_const(b, padding[i]->value % stride);
@@ -510,10 +509,27 @@ static Node *weight_of_phases(Build *b, const Conv *c, const Phase *p) {
   return build_view(b, w, 2 + n, shape);
 }
 
-/* y[N, q, groups, r, O / groups] as [N, q and r of an axis, O], cut to the sizes of the result. */
-static Node *interleave_phases(Build *b, const Conv *c, const Phase *p, Node *y) {
+/* y[N, q and r of an axis, .., of O] as [N, sizes, O]. */
+static Node *interleaved(Build *b, const Conv *c, const Phase *p, Node *y) {
   Dims *d = b->in.g->dims;
   const ValueType *t = &b->in.n->type;
+  uint32_t n = c->n;
+  Dim shape[GRAPH_RANK_MAX];
+  shape[0] = y->type.shape[0];
+  for (uint32_t i = 0; i < n; i++)
+    shape[1 + i] = dim_mul(d, p[i].count, build_const(b, p[i].stride));
+  shape[n + 1] = dim_mul(d, c->groups, c->weight->type.shape[1]);
+  y = build_view(b, y, n + 2, shape);
+  for (uint32_t i = 0; i < n; i++) {
+    Dim end = dim_add(d, p[i].cut, t->shape[t->rank - n + i]);
+    bool whole = dim_is(p[i].cut, 0) && end == y->type.shape[i + 1];
+    if (!whole) y = build_slice(b, y, i + 1, p[i].cut, end, 1);
+  }
+  return y;
+}
+
+/* y[N, q, groups, r, O / groups] as [N, q and r of an axis, O], cut to the sizes of the result. */
+static Node *interleave_phases(Build *b, const Conv *c, const Phase *p, Node *y) {
   uint32_t n = c->n, axes[GRAPH_RANK_MAX];
   Dim shape[GRAPH_RANK_MAX], of_group = c->weight->type.shape[1];
   memcpy(shape, y->type.shape, (n + 1) * sizeof *shape);
@@ -525,18 +541,92 @@ static Node *interleave_phases(Build *b, const Conv *c, const Phase *p, Node *y)
   for (uint32_t i = 0; i < n; i++) {
     axes[1 + 2 * i] = 1 + i;
     axes[2 + 2 * i] = n + 2 + i;
-    shape[1 + i] = dim_mul(d, p[i].count, build_const(b, p[i].stride));
   }
   axes[2 * n + 1] = n + 1;
   axes[2 * n + 2] = 2 * n + 2;
-  shape[n + 1] = dim_mul(d, c->groups, of_group);
-  y = build_view(b, build_permute(b, y, axes), n + 2, shape);
-  for (uint32_t i = 0; i < n; i++) {
-    Dim end = dim_add(d, p[i].cut, t->shape[t->rank - n + i]);
-    bool whole = dim_is(p[i].cut, 0) && end == y->type.shape[i + 1];
-    if (!whole) y = build_slice(b, y, i + 1, p[i].cut, end, 1);
+  return interleaved(b, c, p, build_permute(b, y, axes));
+}
+
+/* ---- phases whose windows differ ---- */
+
+/* A window that is filled up with zeros would make NaN of infinities. */
+static bool phases_differ(const Conv *c, const Phase *p) {
+  bool differ = false;
+  for (uint32_t i = 0; i < c->n; i++) differ |= c->weight->type.shape[i + 2]->value % p[i].stride;
+  return differ;
+}
+
+/* Has each channel vectors of its own?  Strips of rows leave out what is no element. */
+static bool goes_along_rows(const Conv *c) {
+  enum { VECTOR = 16 };
+  const Dim *w = c->weight->type.shape;
+  return dim_is(w[1], 1) && w[0] == c->groups && dim_is_int(w[0]) && w[0]->value >= VECTOR;
+}
+
+static bool convolves_phases(Build *b, const Conv *c, const Phase *p) {
+  enum { MOST = 16 };
+  int64_t all = 1;
+  for (uint32_t i = 0; i < c->n; i++) all *= p[i].stride;
+  return b->in.g->host && all <= MOST && !goes_along_rows(c);
+}
+
+/* Results u, u + stride, ... along each axis: [N, count, O].  The first of them is q = from of the
+ * phase r, and an axis has as many as that of u = 0. */
+static Node *of_phase(Build *b, const Conv *c, const Phase *p, const Dim *padding,
+                      const int64_t *u) {
+  Dims *d = b->in.g->dims;
+  Conv inner = *c;
+  Dim shape[GRAPH_RANK_MAX];
+  bool none = false;
+  shape[0] = c->x->type.shape[0];
+  shape[c->n + 1] = dim_mul(d, c->groups, c->weight->type.shape[1]);
+  for (uint32_t i = 0; i < c->n; i++) {
+    Dim size = c->weight->type.shape[i + 2];
+    int64_t stride = p[i].stride, first = u[i] + padding[i]->value;
+    int64_t r = first % stride, taps = (size->value - r + stride - 1) / stride;
+    none |= taps <= 0;
+    shape[i + 1] = p[i].count;
+    inner.stride[i] = build_const(b, 1);
+    inner.before[i] = build_const(b, taps - 1 - first / stride);
+    inner.after[i] = dim_add(d, p[i].count, build_const(b, first / stride));
+    inner.after[i] = dim_sub(d, inner.after[i], c->x->type.shape[i + 2]);
+    if (!none) inner.weight = build_slice(b, inner.weight, i + 2, build_const(b, r), size, stride);
   }
-  return y;
+  if (none) return build_full(b, c->n + 2, shape, arg_float(0), c->x->type.dtype);
+  inner.weight = turned(b, &inner);
+  return own_windows(b, &inner, false);
+}
+
+/* The phases' results after each other, then interleaved.  A CPU convolves once a phase; a GPU's
+ * programs have a phase each (planner/fuse/image_tiles.c). */
+static Node *of_each_phase(Build *b, const Conv *c, const Dim *padding, Phase *p) {
+  Dims *d = b->in.g->dims;
+  const ValueType *t = &b->in.n->type;
+  uint32_t n = c->n, axes[GRAPH_RANK_MAX], count = 1;
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < n; i++) {
+    count *= (uint32_t)p[i].stride;
+    Dim last = dim_add(d, t->shape[t->rank - n + i], build_const(b, p[i].stride - 1));
+    p[i].count = dim_floordiv(d, last, c->stride[i]);
+    p[i].cut = build_const(b, 0);
+  }
+  Node **parts = ARENA_ARRAY(b->in.g->arena, Node *, count);
+  for (uint32_t k = 0; k < count; k++) {
+    int64_t u[WINDOW_AXES];
+    uint32_t left = k;
+    for (uint32_t i = n; i-- > 0; left /= (uint32_t)p[i].stride) u[i] = left % p[i].stride;
+    parts[k] = build_unsqueeze(b, of_phase(b, c, p, padding, u), 0);
+  }
+  Node *y = build_cat(b, count, parts, 0);
+  for (uint32_t i = 0; i < n; i++) {
+    shape[i] = build_const(b, p[i].stride);
+    axes[1 + 2 * i] = n + 1 + i;
+    axes[2 + 2 * i] = i;
+  }
+  memcpy(shape + n, y->type.shape + 1, (n + 2) * sizeof *shape);
+  axes[0] = n;
+  axes[2 * n + 1] = 2 * n + 1;
+  return interleaved(b, c, p, build_permute(b, build_view(b, y, 2 * n + 2, shape), axes));
 }
 
 /* c.stride is that of the transposed convolution. */
@@ -585,10 +675,12 @@ Node *decompose_conv_transpose(Build *b) {
   read_conv_axes(b, "padding", c.n, padding);
   read_conv_axes(b, "output_padding", c.n, more);
   Phase phases[WINDOW_AXES];
-  if (find_phases(b, &c, padding, phases)) {
+  bool apart = find_phases(b, &c, padding, phases), differ = apart && phases_differ(&c, phases);
+  if (apart && (!differ || convolves_phases(b, &c, phases))) {
     bool batched = rank_of(c.x) == c.n + 2;
     if (!batched) c.x = build_unsqueeze(b, c.x, 0);
-    return with_bias(b, &c, of_phases(b, &c, phases), batched);
+    Node *y = differ ? of_each_phase(b, &c, padding, phases) : of_phases(b, &c, phases);
+    return with_bias(b, &c, y, batched);
   }
   for (uint32_t i = 0; i < c.n; i++) {
     Dim reach = dim_mul(d, c.dilation[i], dim_sub(d, c.weight->type.shape[i + 2], one));

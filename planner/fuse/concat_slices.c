@@ -154,6 +154,21 @@ static bool *find_fused(Graph *g) {
   return fused;
 }
 
+/* Are some written by a product in any case, and the others created?  On a CPU, where one
+ * expression for all of them costs a condition and a load for each. */
+static bool are_written(Graph *g, const Cat *c) {
+  bool all = g->host && c->n > 1, any = false;
+  for (uint32_t i = 0; i < c->n && all; i++) {
+    const Node *x = c->items[i];
+    while (x->kind == NODE_CALL && prim_kind(x->op) == PRIM_VIEW) x = view_operand(x);
+    PrimKind k = x->kind == NODE_CALL ? prim_kind(x->op) : PRIM_NONE;
+    bool written = k == PRIM_CONVOLUTION || k == PRIM_MATMUL;
+    any |= written;
+    all = written || k == PRIM_CREATE;
+  }
+  return all && any;
+}
+
 /* Are all computed element by element, or products, in one shape?  One expression for all of them
  * computes and loads for each element what all of them need; slices share a kernel, and a product
  * writes its own. */
@@ -339,7 +354,8 @@ bool pass_concat_in_slices(Graph *g) {
     Cat c = cat_of(g, n);
     bool many = c.n > PIECES_MAX || alternates(g, n, &c);
     bool known = n->id < nids;
-    bool slices = are_own_gradients(&uses, &c) || (known && !fused[n->id] && are_computed(g, &c));
+    bool slices = are_own_gradients(&uses, &c) || are_written(g, &c) ||
+                  (known && !fused[n->id] && are_computed(g, &c));
     if (many || slices)
       insert_all(g, n, &c, known && constant[n->id]);
   }

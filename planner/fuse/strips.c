@@ -76,20 +76,34 @@ void fuse_choose_strips(Fusion *f) {
 static bool suits_rows(const Window *w) {
   uint32_t last = w->n - 1;
   bool known = dim_is_int(w->size[last]) && dim_is_int(w->stride[last]) &&
-               dim_is_int(w->dilation[last]) && dim_is(w->spread[last], 1);
+               dim_is_int(w->dilation[last]) && dim_is_int(w->spread[last]) &&
+               w->spread[last]->value <= STRIP_MAX;
   for (uint32_t i = 0; i < w->n; i++) known &= !w->of_images || dim_is_int(w->dilation[i]);
   return known && (w->size[last]->value <= STRIP_WINDOW_MAX || w->of_images);
 }
 
-bool group_has_row_strips(const Fusion *f, const Group *g) {
-  if (!dim_is_int(g->r) || !group_vector_columns(f, g) || !strip_window(g) || reduces(g))
-    return false;
-  bool suits = true;
-  for (size_t i = 0; i < g->nodes.len && suits; i++) {
+/* The elements of all its windows are so far apart along the row, or next to each other; 0: not. */
+static int64_t spread_of(const Fusion *f, const Group *g) {
+  int64_t spread = 1;
+  for (size_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
     if (prim_kind(n->op) != PRIM_WINDOW) continue;
     Window w = window_of(f->graph, n);
-    suits = suits_rows(&w) && g->columns == 1u << (w.first + w.n - 1);
+    if (!suits_rows(&w) || g->columns != 1u << (w.first + w.n - 1)) return 0;
+    int64_t by = w.spread[w.n - 1]->value;
+    if (by > 1 && spread > 1 && by != spread) return 0;
+    if (by > 1) spread = by;
   }
-  return suits;
+  return spread;
+}
+
+int64_t group_row_strip(const Fusion *f, const Group *g) {
+  if (!dim_is_int(g->r) || !group_vector_columns(f, g) || !strip_window(g) || reduces(g)) return 0;
+  int64_t columns = g->r->value, spread = spread_of(f, g);
+  if (!spread) return 0;
+  int64_t strips = (columns + STRIP_MAX - 1) / STRIP_MAX;
+  int64_t parts = (columns + strips - 1) / strips;
+  parts = (parts + spread - 1) / spread * spread;
+  if (parts > STRIP_MAX) parts = STRIP_MAX / spread * spread;
+  return parts < columns ? parts : columns;
 }

@@ -21,8 +21,9 @@ enum { STRIP_MAX = 8, STRIP_WINDOW_MAX = 16, STRIP_AT_A_TIME = 8 };
 bool window_has_strips(const Window *w);
 /* Chooses the strips of all groups.  They hold where rows fit a tile. */
 void fuse_choose_strips(Fusion *f);
-/* Do a CPU's programs of a group with vector columns (group_vector_columns) go along rows of images
- * in strips? */
-bool group_has_row_strips(const Fusion *f, const Group *g);
+/* The columns of the strips in which a CPU's programs of a group with vector columns
+ * (group_vector_columns) go along rows of images, as equal as may be, and all at the same of spread
+ * elements; 0: there are none. */
+int64_t group_row_strip(const Fusion *f, const Group *g);
 
 #endif

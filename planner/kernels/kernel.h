@@ -96,7 +96,7 @@ typedef struct {
   const Group *group;      /* as it is for the part that is computed now */
   Group *parts[STRIP_MAX]; /* the group for each part of a strip */
   uint32_t nparts;         /* 1: there are no strips */
-  bool row_strips;         /* they are parts of a row of an image (group_has_row_strips) */
+  bool row_strips;         /* they are parts of a row of an image (group_row_strip) */
   VEC(KernelBuffer) buffers;
   uint32_t inputs, outputs, inouts; /* of the buffers */
   uint32_t accesses;                /* loads and stores so far */

@@ -711,13 +711,12 @@ static void compute_middle(Loops *l, const Group *row, int64_t strips, int64_t p
   kernel_forget(k, taken);
 }
 
-/* Strips are as equal as may be. */
-static void row_in_strips(Loops *l) {
+static void row_in_strips(Loops *l, int64_t parts) {
   Kernel *k = l->k;
   const Group *row = k->group;
   Dims *d = k->graph->dims;
-  int64_t columns = row->r->value, strips = (columns + STRIP_MAX - 1) / STRIP_MAX;
-  int64_t parts = (columns + strips - 1) / strips, last = columns - (strips - 1) * parts;
+  int64_t columns = row->r->value, strips = (columns + parts - 1) / parts;
+  int64_t last = columns - (strips - 1) * parts;
   k->row_strips = true;
   each_of_stage(l, 0, compute_group_node, false, ROLE_ROW);
   compute_strip(l, row, dim_int(d, 0), strips > 1 ? parts : last);
@@ -792,7 +791,8 @@ bool kernel_loops_once(Kernel *k) {
 }
 
 void kernel_loops(Text *out, Kernel *k, bool looped) {
-  bool rows = !dim_is(k->group->r, 1), strips = looped && group_has_row_strips(k->f, k->group);
+  bool rows = !dim_is(k->group->r, 1);
+  int64_t strip = looped ? group_row_strip(k->f, k->group) : 0;
   Dim columns = group_vector_columns(k->f, k->group);
   if (columns) k->group = group_plane(k->f, k->group, columns);
   else if (k->group->strip > 1 && !looped) kernel_begin_strips(k);
@@ -802,7 +802,7 @@ void kernel_loops(Text *out, Kernel *k, bool looped) {
   bind_indices(k);
   set_loop_masks(k, rows);
   if (rows && !looped) open_columns(k, false);
-  if (strips) row_in_strips(&l);
+  if (strip) row_in_strips(&l, strip);
   else if (rows && looped)
     for (uint32_t s = 0; s <= last; s++) stage_in_loop(&l, s);
   else

@@ -3,7 +3,7 @@
  * axis written out.  Terms that depend on the index alone are computed once for all.
  *
  * The parts of a strip are summed up together: elements that several of them read, and weights, are
- * loaded once for each row of the window.  Strips of a row of an image (group_has_row_strips) have
+ * loaded once for each row of the window.  Strips of a row of an image (group_row_strip) have
  * loops over the rows of the window that are within the image. */
 #include <string.h>
 
@@ -23,7 +23,6 @@ typedef struct {
   DType dtype; /* in which it is summed up */
   bool max;
   bool strip;       /* the parts' elements and weights are shared */
-  bool rows_inside; /* what is gone through along the axes before the last is within the input */
   Dim base;         /* the first position along the last axis of those that are written out */
   int64_t positions; /* and their number */
   const char *acc[STRIP_MAX];
@@ -49,15 +48,6 @@ static bool will_load(const Kernel *k, const ConcatSource *p) {
   return kernel_loads(k, n) && !dim_is(offset, 0);
 }
 
-/* The limits along the axes before the window's last one hold. */
-static void drop_row_limits(const Sliding *s, ConcatSource *p) {
-  uint32_t n = 0;
-  Dim last = p->index[s->w.first + s->w.n - 1];
-  for (uint32_t i = 0; i < p->nlimits; i++)
-    if (p->limits[i].x == last) p->limits[n++] = p->limits[i];
-  p->nlimits = n;
-}
-
 /* Is a limit broken, whatever the symbols are? */
 static bool is_outside(const Kernel *k, const ConcatSource *p) {
   Dims *d = k->graph->dims;
@@ -76,7 +66,6 @@ static const char *window_element(Sliding *s, uint32_t part, const Dim *at) {
   Kernel *k = s->k;
   ConcatSource p;
   window_piece(k->graph, &s->w, s->index[part], at, &p);
-  if (s->rows_inside) drop_row_limits(s, &p);
   if (k->row_strips && s->strip && is_outside(k, &p)) return NULL;
   const char *condition = kernel_piece_condition(k, &p);
   bool zero = !s->max && condition && will_load(k, &p);
@@ -198,6 +187,11 @@ static int64_t written_in_loop(const Sliding *s) {
   return dim_is_int(last) && last->value <= LAST_AXIS_MAX ? last->value : 1;
 }
 
+/* Loops in which nothing was written since the body was `inside` long are no text. */
+static void drop_empty_loops(Kernel *k, size_t before, size_t inside) {
+  if (k->body.len == inside) k->body.data[k->body.len = before] = '\0';
+}
+
 /* A loop over `count` positions, or over rows of the window whose last axis has `inner` ones. */
 static void write_loop(Sliding *s, Dim count, int64_t inner) {
   Kernel *k = s->k;
@@ -205,8 +199,9 @@ static void write_loop(Sliding *s, Dim count, int64_t inner) {
   Dim at[WINDOW_AXES + 1], position = dim_shared_index(d, "position", count);
   const char *name = kernel_fresh(k, "position");
   begin_accumulators(s);
+  size_t before = k->body.len;
   kernel_line(k, "for %s in range(0, %s):", name, kernel_index(k, count, NULL));
-  size_t taken = k->taken.len, bindings = k->bindings.len;
+  size_t taken = k->taken.len, bindings = k->bindings.len, inside = k->body.len;
   k->indent += 4;
   kernel_bind(k, position, name, 0);
   index_of_linear(d, position, s->w.size, s->w.n - (inner > 1), at);
@@ -215,6 +210,7 @@ static void write_loop(Sliding *s, Dim count, int64_t inner) {
     if (inner > 1) at[s->w.n - 1] = dim_int(d, i);
     add_position(s, at, false);
   }
+  drop_empty_loops(k, before, inside);
   k->indent -= 4;
   k->bindings.len = bindings; /* another window's loop may share the symbol */
   kernel_forget(k, taken);
@@ -226,8 +222,10 @@ static void write_loop(Sliding *s, Dim count, int64_t inner) {
 static bool has_rows_inside(const Sliding *s) {
   const Window *w = &s->w;
   bool rows = s->k->row_strips && s->strip && w->n > 1;
-  for (uint32_t i = 0; i + 1 < w->n; i++)
-    rows = rows && dim_is_int(w->dilation[i]) && dim_is(w->spread[i], 1);
+  for (uint32_t i = 0; i + 1 < w->n; i++) {
+    bool plain = dim_is(w->stride[i], 1) && dim_is(w->dilation[i], 1) && dim_is_int(w->spread[i]);
+    rows = rows && dim_is_int(w->dilation[i]) && (dim_is(w->spread[i], 1) || plain);
+  }
   return rows;
 }
 
@@ -239,24 +237,35 @@ static const char *steps_to(Kernel *k, Dim x, int64_t step) {
                       (long long)step);
 }
 
+/* The first position from which a spread element is met, of those from `from` on. */
+static const char *first_spread(Kernel *k, Dim from, int64_t spread) {
+  Dims *d = k->graph->dims;
+  long long by = spread;
+  const char *back = kernel_index(k, dim_sub(d, dim_int(d, 0), from), NULL);
+  return arena_printf(k->arena, "(%lld - tl.maximum(0, %s) %% %lld) %% %lld", by, back, by, by);
+}
+
 /* A loop over the positions along axis i that are within the input; the position. */
 static Dim open_axis(Sliding *s, uint32_t i) {
   static const char *const names[WINDOW_AXES] = {"position", "position1", "position2"};
   Kernel *k = s->k;
   Dims *d = k->graph->dims;
   const Window *w = &s->w;
-  Dim zero = dim_int(d, 0), size = w->size[i], length = w->input->type.shape[w->first + i];
-  int64_t step = w->dilation[i]->value;
+  Dim zero = dim_int(d, 0), one = dim_int(d, 1), size = w->size[i];
+  Dim length = w->input->type.shape[w->first + i];
+  int64_t step = w->dilation[i]->value, spread = w->spread[i]->value;
   Dim first = dim_sub(d, dim_mul(d, s->index[0][w->first + i], w->stride[i]), w->before[i]);
+  length = dim_add(d, dim_mul(d, dim_sub(d, length, one), w->spread[i]), one);
   Dim from = dim_sub(d, zero, first), to = dim_sub(d, length, first);
-  Dim reach = dim_mul(d, dim_sub(d, size, dim_int(d, 1)), w->dilation[i]);
-  const char *begin = "0", *end = kernel_index(k, size, NULL);
+  Dim reach = dim_mul(d, dim_sub(d, size, one), w->dilation[i]);
+  const char *begin = spread > 1 ? first_spread(k, from, spread) : "0";
+  const char *end = kernel_index(k, size, NULL), *name = kernel_fresh(k, "position");
   if (!dim_at_most(d, from, zero))
-    begin = arena_printf(k->arena, "tl.maximum(0, %s)", steps_to(k, from, step));
-  if (!dim_at_most(d, dim_add(d, reach, dim_int(d, 1)), to))
+    begin = arena_printf(k->arena, "tl.maximum(%s, %s)", begin, steps_to(k, from, step));
+  if (!dim_at_most(d, dim_add(d, reach, one), to))
     end = arena_printf(k->arena, "tl.minimum(%s, %s)", end, steps_to(k, to, step));
-  const char *name = kernel_fresh(k, "position");
-  kernel_line(k, "for %s in range(%s, %s):", name, begin, end);
+  const char *by = spread > 1 ? arena_printf(k->arena, ", %lld", (long long)spread) : "";
+  kernel_line(k, "for %s in range(%s, %s%s):", name, begin, end, by);
   Dim at = dim_shared_index(d, names[i], size);
   k->indent += 4;
   kernel_bind(k, at, name, 0);
@@ -276,13 +285,16 @@ static void write_last_axis(Sliding *s, Dim *at) {
   int64_t each = s->positions = (all + times - 1) / times, last = all - (times - 1) * each;
   add_row(s, at, false);
   const char *name = kernel_fresh(k, "position");
+  size_t before = k->body.len;
   kernel_line(k, "for %s in range(0, %lld):", name, (long long)(times - 2));
+  size_t inside = k->body.len;
   Dim some = dim_shared_index(d, "positions", dim_int(d, times - 2));
   k->indent += 4;
   kernel_bind(k, some, name, 0);
   s->base = dim_mul(d, dim_add(d, some, dim_int(d, 1)), dim_int(d, each));
   add_row(s, at, false);
   k->indent -= 4;
+  drop_empty_loops(k, before, inside);
   s->base = dim_int(d, all - last);
   s->positions = last;
   add_row(s, at, false);
@@ -296,10 +308,13 @@ static void loop_inside(Sliding *s) {
   size_t taken = k->taken.len, bindings = k->bindings.len;
   Dim at[WINDOW_AXES + 1];
   begin_accumulators(s);
+  size_t before = k->body.len;
   for (uint32_t i = 0; i + 1 < s->w.n; i++) at[i] = open_axis(s, i);
-  s->rows_inside = true;
+  size_t inside = k->body.len;
+  s->w.inside = s->w.n - 1;
   write_last_axis(s, at);
-  s->rows_inside = false;
+  s->w.inside = 0;
+  drop_empty_loops(k, before, inside);
   k->indent = indent;
   k->bindings.len = bindings;
   kernel_forget(k, taken);

@@ -395,7 +395,7 @@ static void tiles_row_strips(const Tiles *t, const Group *g, PlanStep *s) {
  * held of whole rows is in a cache. */
 static void tiles_vector_columns(const Tiles *t, const Group *g, bool looped, PlanStep *s) {
   enum { ROWS = 8, VECTOR = 16, TWO = 2 * VECTOR };
-  if (looped && group_has_row_strips(t->fusion, g)) {
+  if (looped && group_row_strip(t->fusion, g)) {
     tiles_row_strips(t, g, s);
     return;
   }

@@ -734,6 +734,7 @@ DEPTHWISE = [
     ((6, 4, 2, 48), (3, 3), (1, 1), (2, 2), (1, 1)),
     ((2, 3, 20, 16), (7, 9), (1, 1), (3, 4), (1, 1)),
     ((2, 19, 3, 16), (3, 1), (1, 1), (1, 0), (1, 1)),
+    ((2, 3, 9, 16), (2, 2), (1, 1), (9, 9), (1, 1)),
     ((2, 41, 16), (9, ), (1, ), (4, ), (1, )),
     ((2, 5, 6, 19, 16), (2, 3, 3), (1, 2, 1), (1, 1, 1), (1, 1, 1)),
 ]
@@ -807,6 +808,50 @@ def depthwise(folder, device):
             got = got if i == 2 else np.moveaxis(got, -1, 1)
             check(np.array_equal(got, want.astype(np.float32), equal_nan=True),
                   f"depthwise windows of {sizes}, {window}: result {i}, {device}")
+
+
+# Images with their channels last, results, groups, window, stride, padding and what it lacks: the
+# windows of a transposed convolution have other numbers of elements in each phase, or none.
+STRIDED = [
+    ((2, 7, 9, 32), 48, 1, (3, 3), (2, 2), (1, 1), (1, 0)),
+    ((1, 6, 6, 16), 16, 1, (1, 1), (2, 2), (0, 0), (1, 1)),
+    ((2, 5, 4, 64), 3, 1, (7, 7), (2, 2), (3, 3), (1, 1)),
+    ((2, 4, 5, 24), 32, 2, (5, 2), (3, 1), (2, 0), (0, 0)),
+    ((3, 5, 6, 32), 32, 32, (3, 5), (2, 3), (1, 2), (1, 0)),
+    ((2, 9, 16), 20, 1, (4, ), (3, ), (1, ), (2, )),
+    ((1, 3, 4, 3, 16), 16, 1, (3, 1, 3), (2, 1, 2), (1, 0, 0), (0, 0, 1)),
+]
+
+
+def strided(folder, device):
+    """Transposed convolutions, which gradients of strided inputs are, once a phase."""
+    path = pathlib.Path(folder, "strided.py")
+    for sizes, outs, groups, window, stride, pads, more in STRIDED:
+        n = len(window)
+        x = RNG.integers(-3, 4, sizes).astype(np.float32)
+        w = RNG.integers(-2, 3, (sizes[-1], outs // groups, *window)).astype(np.float32)
+        x[0, ..., 3].flat[-1], x[-1, ..., 5].flat[0] = np.nan, np.inf
+        path.write_text(f"""class G(torch.nn.Module):
+    def forward(self, x: "f32{list(sizes)}", w: "f32{list(w.shape)}"):
+        a = torch.ops.aten.permute.default(x, {[0, n + 1, *range(1, n + 1)]})
+        y = torch.ops.aten.convolution.default(
+            a, w, None, {list(stride)}, {list(pads)}, {[1] * n}, True, {list(more)}, {groups})
+        r = torch.ops.aten.permute.default(y, {[0, *range(2, n + 2), 1]})
+        return (r,)
+""")
+        np.save(f"{folder}/x.npy", x)
+        np.save(f"{folder}/w.npy", w)
+        done = subprocess.run([NEREID, "graph", path, f"{folder}/x.npy", f"{folder}/w.npy",
+                               "--device", device, "--out-dir", f"{folder}/strided"],
+                              capture_output=True, text=True)
+        if done.returncode:
+            check(False, f"phases of {sizes}: {done.stderr[:2000]}")
+            continue
+        got = np.moveaxis(np.load(f"{folder}/strided/output_0.npy"), -1, 1)
+        with np.errstate(invalid="ignore"):
+            want = conv_transposed(np.moveaxis(x, -1, 1), w, None, stride, pads, more, groups)
+        check(np.array_equal(got, want.astype(np.float32), equal_nan=True),
+              f"phases of {sizes}, {window}, {device}")
 
 
 def no_images(folder, device):
@@ -1105,6 +1150,8 @@ def main():
         if "joined" in args.names or (not args.names and args.device != "cuda"):
             joined(folder, args.device)
             no_images(folder, args.device)
+        if "strided" in args.names or (not args.names and args.device != "cuda"):
+            strided(folder, args.device)
         if "depthwise" in args.names or (not args.names and args.device != "cuda"):
             depthwise(folder, args.device)
         if "gradients" in args.names or (not args.names and args.device == "interp"):
