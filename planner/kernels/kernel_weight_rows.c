@@ -81,13 +81,12 @@ void kernel_weight_rows(Text *out, Kernel *k) {
   c.ka = bound(k, "ka", windows, AXIS_N);
   c.kb = bound(k, "kb", windows, AXIS_M);
   c.channel = bound(k, "channel", extent[1], AXIS_M);
-  c.column = bound(k, "column", row, AXIS_N);
+  c.column = bound(k, "column", dim_int(d, weight_row_read(&c.w)), AXIS_N);
   c.above = bound(k, "above", dim_floordiv(d, extent[2], row), 0);
   index_of_linear(d, bound(k, "step", steps, 0), grad->shape, c.w.n, c.place);
   const char *left = gradient(&c), *right = input(&c);
   product_epilogue(k);
   Slot slots[] = {{"m", kernel_extent(k, extent[1])},
-                  {"n", kernel_extent(k, extent[2])},
                   {"row", kernel_index(k, row, NULL)},
                   {"steps", kernel_extent(k, steps)},
                   {"parts", kernel_extent(k, extent[0])},

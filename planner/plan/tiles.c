@@ -752,8 +752,10 @@ static StepChoice weight_rows_choice(const Tiles *t, const Group *g) {
   add_choice_constexpr(t, &c, "BM", tile.bm);
   add_choice_constexpr(t, &c, "BN", tile.bn);
   add_choice_constexpr(t, &c, "BK", tile.bk);
-  c.grid[0] = dim_mul(t->graph->dims, blocks_of_size(t, g->extent[1], tile.bm),
-                      blocks_of_size(t, g->extent[2], tile.bn));
+  Dims *d = t->graph->dims;
+  Dim row = dim_int(d, weight_row(&w)), rows = dim_floordiv(d, g->extent[2], row);
+  Dim tiles = dim_mul(d, rows, blocks_of_size(t, row, tile.bn));
+  c.grid[0] = dim_mul(d, blocks_of_size(t, g->extent[1], tile.bm), tiles);
   c.grid[1] = g->extent[0];
   return c;
 }

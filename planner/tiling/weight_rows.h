@@ -9,12 +9,13 @@
 #include "graph/ops/window.h"
 #include "planner/tiling/tiling.h"
 
-/* Are sizes known, and rows of windows whole vectors?  `padding` may be there. */
+/* Are sizes known?  `padding` may be there. */
 bool weight_rows_suit(const ValueType *grad, const Window *w);
 /* Is it computed so? */
 bool weight_has_rows(Graph *g, const Node *n);
-/* The elements of a row of the window. */
+/* The elements of a row of the window; those that are read, whole vectors. */
 int64_t weight_row(const Window *w);
+int64_t weight_row_read(const Window *w);
 /* A tile of m output channels. */
 Tile weight_rows_tile(int64_t m, const Window *w, int64_t windows_of_row);
 /* Into how many parts to cut the sum, where so many bytes are read: a part's are in a cache for all

@@ -4,14 +4,14 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     # the window.  A step sums up the BK windows of a row of an image, whose padding is in memory.
     pid = tl.program_id(0)
     rows = tl.cdiv({{m}}, BM)
-    across = {{row}} // BN
+    across = tl.cdiv({{row}}, BN)
     m = pid % rows * BM + tl.arange(0, BM)[:, None]
     column = pid // rows % across * BN + tl.arange(0, BN)[None, :]
     above = pid // rows // across
     n = above * {{row}} + column
     batch = tl.program_id(1)
     mmask = m < {{m}}
-    nmask = n < {{n}}
+    nmask = column < {{row}}
     channel = m
     if {{m}} % BM != 0:
         channel = tl.minimum(m, {{m}} - 1)
