@@ -9,7 +9,8 @@
  * Time and text grow with the number of sources, and a source that is computed needs no copy.
  *
  * Gradients of queries, keys and values are turned after they are joined, to the rows of a matrix.
- * They are turned before, so that each kernel writes its columns of the matrix. */
+ * They are turned before, so that each kernel writes its columns of the matrix.  Those of parts of
+ * the heads are joined in the order in which kernels compute them. */
 #include "planner/fuse/fuse.h"
 
 #include "planner/passes.h"
@@ -330,9 +331,13 @@ static Node *turn_sources(const Uses *u, Node *n) {
   for (uint32_t i = 0; i < c.n; i++)
     if (!gradient_of(u, c.items[i])) return NULL;
   Cat turned = {ARENA_ARRAY(g->arena, Node *, c.n), c.n, 0};
-  for (uint32_t i = 0; i < c.n; i++)
+  for (uint32_t i = 0; i < c.n; i++) {
+    Node *last = NULL;
     turned.items[i] =
-        turned_source(&b, &c, n->args[0].node, c.items[i], &turned.axis, &at);
+        turned_source(&b, &c, n->args[0].node, c.items[i], &turned.axis, &last);
+    if (i && last != at) return NULL;
+    at = last;
+  }
   if (!are_own_gradients(u, &turned) || !keep_order(n->args[0].node, at)) return NULL;
   Node *cat = build_cat(&b, turned.n, turned.items, turned.axis);
   build_become(&b, OP_aten_view_default,
@@ -340,24 +345,67 @@ static Node *turn_sources(const Uses *u, Node *n) {
   return cat;
 }
 
+static bool is_identity(const uint32_t *axes, uint32_t rank) {
+  bool same = true;
+  for (uint32_t i = 0; i < rank && same; i++) same = axes[i] == i;
+  return same;
+}
+
+/* n, which joins permutations of what kernels compute, becomes the permutation of the concatenation
+ * of that, which is returned; NULL: it stays.  Nodes that permute it back read that. */
+static Node *unpermute_sources(const Uses *u, Node *n) {
+  Graph *g = u->g;
+  Cat c = cat_of(g, n);
+  uint32_t rank = n->type.rank, axes[GRAPH_RANK_MAX], own[GRAPH_RANK_MAX];
+  Dim dims[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < c.n; i++) {
+    Node *source = strided_unpermuted(c.items[i], i ? own : axes);
+    if (gradient_of(u, c.items[i]) != source) return NULL;
+    if (i && memcmp(own, axes, rank * sizeof *own)) return NULL;
+    c.items[i] = source;
+  }
+  if (c.n < 2 || is_identity(axes, rank)) return NULL;
+  Build b = build_at(g, n);
+  Node *cat = build_cat(&b, c.n, c.items, axes[c.axis]);
+  for (uint32_t i = 0; i < rank; i++) dims[i] = dim_int(g->dims, axes[i]);
+  build_become(&b, OP_aten_permute_default, ARGS(arg_node(cat), arg_dims(g, rank, dims)));
+  for (Node *m = n->next; m; m = m->next)
+    if (graph_is(m, OP_aten_permute_default) && strided_unpermuted(m, own) == cat &&
+        is_identity(own, rank))
+      graph_replace_later(m, cat, NULL);
+  return cat;
+}
+
+/* Gradients go to one concatenation each: matrices that products read come first. */
+static void join_gradients(Uses *u) {
+  for (int copies = 1; copies >= 0; copies--)
+    for (Node *n = u->g->first; n; n = n->next) {
+      Node *cat = NULL;
+      if (copies && graph_is(n, OP_nereid_dense_default)) cat = turn_sources(u, n);
+      else if (!copies && is_cat(n) && n->type.rank) cat = unpermute_sources(u, n);
+      if (!cat) continue;
+      Cat c = cat_of(u->g, cat);
+      for (uint32_t i = 0; i < c.n; i++) {
+        Node *gradient = gradient_of(u, c.items[i]);
+        if (gradient) u->uses[gradient->id]++;
+      }
+      insert_all(u->g, cat, &c, false);
+    }
+}
+
 bool pass_concat_in_slices(Graph *g) {
   bool *fused = find_fused(g), *constant = constants_find(g, g->arena);
   Uses uses = find_uses(g);
   uint32_t nids = g->nids;
+  join_gradients(&uses);
   for (Node *n = g->first; n; n = n->next) {
-    Node *turned = graph_is(n, OP_nereid_dense_default) ? turn_sources(&uses, n) : NULL;
-    if (turned) {
-      Cat c = cat_of(g, turned);
-      insert_all(g, turned, &c, false);
-    }
     if (!is_cat(n) || n->type.rank == 0) continue;
     Cat c = cat_of(g, n);
     bool many = c.n > PIECES_MAX || alternates(g, n, &c);
     bool known = n->id < nids;
     bool slices = are_own_gradients(&uses, &c) || are_written(g, &c) ||
                   (known && !fused[n->id] && are_computed(g, &c));
-    if (many || slices)
-      insert_all(g, n, &c, known && constant[n->id]);
+    if (many || slices) insert_all(g, n, &c, known && constant[n->id]);
   }
   return true;
 }
