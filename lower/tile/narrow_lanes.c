@@ -11,7 +11,7 @@
  *
  * A kernel that divides an index by 24, as one of images with 24 channels does, has runs of 8
  * neighbours.  Lanes of more than a run have a vector of quotients and load one by one, so as many
- * lanes are taken as a run has elements.  A product's operands are copied by rows: its kernel keeps
+ * lanes are taken as a run has elements, where that takes fewer instructions.  A product's operands are copied by rows: its kernel keeps
  * its lanes. */
 #include "lower/passes.h"
 
@@ -100,8 +100,13 @@ static bool is_wide(const TileFunc *f, Arena *scratch) {
 /* ---- runs of neighbours ---- */
 
 typedef struct {
+  int lanes;
   int64_t run; /* the shortest one of the kernel's divisions */
   bool multiplies;
+  bool *divided;     /* by value id: an index or a pointer that such a division decides */
+  int64_t divisions; /* those */
+  int64_t scattered; /* loads and stores by such pointers */
+  int64_t work;      /* of all else, in instructions of a vector */
 } Runs;
 
 static const TileValue *unspread(const TileValue *v) {
@@ -125,28 +130,50 @@ static int64_t divided_by(const TileValue *v) {
   return all;
 }
 
-/* The power of two in what a tile is divided by; a power of two alone cuts no vector. */
-static void find_run(TileOp *op, void *context) {
-  Runs *r = context;
-  r->multiplies |= op->code == TILE_DOT;
+/* The power of two in what a tile is divided by, if a vector has more lanes; 0: else.  A power of two
+ * alone cuts no vector. */
+static int64_t run_of(const TileOp *op, int lanes) {
   int64_t by = divisor_of(op);
-  if (!by) return;
+  if (!by) return 0;
   const Type *t = &op->results[0]->type;
-  if (!t->rank || t->shape[t->rank - 1] < 2) return;
-  if (__builtin_mul_overflow(by, divided_by(op->args[0]), &by) || !by) return;
+  if (!t->rank || t->shape[t->rank - 1] < 2) return 0;
+  if (__builtin_mul_overflow(by, divided_by(op->args[0]), &by) || !by) return 0;
   int64_t run = by & -by;
-  if (run >= RUN_LEAST && run < by && run < r->run) r->run = run;
+  return run >= RUN_LEAST && run < by && run < lanes ? run : 0;
 }
 
-static int64_t shortest_run(const TileFunc *f) {
-  Runs r = {.run = INT64_MAX};
-  tile_walk(f->body, find_run, &r);
-  return r.multiplies ? INT64_MAX : r.run;
+static void note_op(TileOp *op, void *context) {
+  enum { FUNCTION = 12 }; /* a logarithm's instructions, or the like */
+  Runs *r = context;
+  bool from = false, memory = op->code == TILE_LOAD || op->code == TILE_STORE;
+  for (uint32_t i = 0; i < op->nargs; i++) from |= op->args[i] && r->divided[op->args[i]->id];
+  r->multiplies |= op->code == TILE_DOT;
+  int64_t run = run_of(op, r->lanes);
+  if (run && run < r->run) r->run = run;
+  r->divisions += run != 0;
+  if (memory) r->scattered += r->divided[op->args[0]->id];
+  const TileValue *v = op->nresults ? op->results[0] : NULL;
+  bool index = v && (dtype_is_int((DType)v->type.dtype) || v->type.dtype == DT_PTR);
+  if (index) r->divided[v->id] = from || run;
+  else if (memory || (v && v->type.rank))
+    r->work += tile_op_flags(op->code) & TILE_APPROX ? FUNCTION : 1;
+}
+
+/* As many lanes as a run has elements have no vectors of quotients, and load and store vectors; but
+ * all else takes as many instructions more as there are fewer lanes. */
+static int64_t run_of_kernel(const TileFunc *f, int lanes, Arena *scratch) {
+  enum { QUOTIENT = 10, SCATTERED = 30 }; /* instructions of a vector of 16 */
+  Runs r = {.lanes = lanes, .run = INT64_MAX, .divided = ARENA_ARRAY(scratch, bool, f->nvalues)};
+  tile_walk(f->body, note_op, &r);
+  if (r.multiplies || r.run == INT64_MAX) return INT64_MAX;
+  int64_t whole = r.work + QUOTIENT * r.divisions + SCATTERED * r.scattered;
+  int64_t cut = lanes / r.run * (r.work + 2 * r.divisions + r.scattered);
+  return cut < whole ? r.run : INT64_MAX;
 }
 
 bool pass_narrow_lanes(Unit *u) {
   Arena *scratch = arena_child(u->arena);
-  int64_t run = shortest_run(u->tile);
+  int64_t run = run_of_kernel(u->tile, u->machine->lanes, scratch);
   bool wide = is_wide(u->tile, scratch);
   for (const Machine *half; (half = machine_of_half(u->machine)); wide = false) {
     if (!wide && run >= u->machine->lanes) break;
