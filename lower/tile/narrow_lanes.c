@@ -11,8 +11,8 @@
  *
  * A kernel that divides an index by 24, as one of images with 24 channels does, has runs of 8
  * neighbours.  Lanes of more than a run have a vector of quotients and load one by one, so as many
- * lanes are taken as a run has elements, where that takes fewer instructions.  A product's operands are copied by rows: its kernel keeps
- * its lanes. */
+ * lanes are taken as a run has elements, where that takes fewer instructions.  A product's operands
+ * are copied by rows: its kernel keeps its lanes. */
 #include "lower/passes.h"
 
 enum { LOOP_TRIPS = 8, DEPTH_MOST = 6 }; /* assumed trips of a loop; deeper ones count no more */
