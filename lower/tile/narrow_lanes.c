@@ -130,8 +130,8 @@ static int64_t divided_by(const TileValue *v) {
   return all;
 }
 
-/* The power of two in what a tile is divided by, if a vector has more lanes; 0: else.  A power of two
- * alone cuts no vector. */
+/* The power of two in what a tile is divided by, if a vector has more lanes; 0: else.  A power of
+ * two alone cuts no vector. */
 static int64_t run_of(const TileOp *op, int lanes) {
   int64_t by = divisor_of(op);
   if (!by) return 0;
