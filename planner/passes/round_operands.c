@@ -11,10 +11,10 @@
 #include "planner/decompose/decompose.h"
 #include "planner/passes.h"
 
-/* On an H200 single warps take 4.3e-15 s more for a multiplication and an addition than units that
+/* On an H200 single warps take 8.6e-15 s more for a multiplication and an addition than units that
  * read shared memory, and a rounded copy of an element 2e-12 s: products of m rows and n columns
- * gain by copies from SIDES = m n / (m + n) = 470 on, and by half of that if kernels that compute
- * operands round them.  Kernels of their own cost some us, as WORK multiplications do. */
+ * gain by two copies from m n / (m + n) = 233 on, and earlier if kernels that compute operands
+ * round them.  Kernels of their own cost some us, as WORK multiplications do. */
 enum { SIDES = 350, ROW_UNIT = 4 };
 static const double WORK = 1e9;
 
