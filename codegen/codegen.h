@@ -42,7 +42,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out);
 const char *c_identifier(Arena *a, const char *name);
 
 /* The suffixes of the names of a kernel's functions in C. */
-#define C_FUNCTIONS "", "_program", "_range", "_ns", "_launch"
+#define C_FUNCTIONS "", "_program", "_ns", "_launch"
 
 /* The lanes of a unit that c_print made; 0 for another text. */
 int c_lanes(const char *unit);
@@ -50,6 +50,9 @@ int c_lanes(const char *unit);
 /* About how many nanoseconds a program of the unit's kernel takes; infinite if its arguments decide
  * it, or for another text. */
 double c_program_ns(const char *unit);
+
+/* Adds the unit's kernel products of bf16, or of words of them or of bytes? */
+bool c_adds_short_products(const char *unit);
 
 /* Several units that c_print made, as one: common parts are printed once, then kernel by kernel.
  * Their entries must have different names.  False if they are of different numbers of lanes, or not

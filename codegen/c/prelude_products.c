@@ -6,10 +6,16 @@
 const Helper c_helpers_products[] = {
     {"BLOCK_OF_SUMS", NULL,
      "/* A function that adds to rows of vectors of sums, sums_row bytes apart, the products of\n"
-     " * so many numbers of each row, left_step bytes apart, and of vectors, right_row apart. */\n"
+     " * so many numbers of each row, left_step bytes apart, and of vectors, right_row apart.\n"
+     " * It is compiled at -O2 where the rest of a unit is not. */\n"
+     "#ifdef __clang__\n"
+     "#define PRODUCT COMMON\n"
+     "#else\n"
+     "#define PRODUCT static __attribute__((noinline, noclone, optimize(\"O2\")))\n"
+     "#endif\n"
      "#define BLOCK_OF_SUMS(name, rows, vectors, sums_row, left_step, right_row, V, \\\n"
      "    load, vload, vsplat, add) \\\n"
-     "  COMMON void name(char *sums, char *const *left, const char *right, int64_t depth) { \\\n"
+     "  PRODUCT void name(char *sums, char *const *left, const char *right, int64_t depth) { \\\n"
      "    const int64_t vector = sizeof(V); \\\n"
      "    V s[(rows) * (vectors)]; \\\n"
      "    const char *a[rows]; \\\n"

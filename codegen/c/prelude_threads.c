@@ -41,17 +41,16 @@ const Helper c_helpers_threads[] = {
      "  if (!waiting) return program_yield(), false;\n"
      "  return waiting->wait(waiting, where, (const uint32_t[]){x, y, z});\n"
      "}\n"},
-    {"LaunchRange", NULL,
-     "/* Programs begin <= i < end of the linear grid (axis 0 fastest). */\n"
-     "typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,\n"
-     "    uint64_t end, char *shared, bool stream, Waiting *waiting);\n"},
+    {"LaunchProgram", NULL,
+     "typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,\n"
+     "    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);\n"},
     {"Launch", NULL,
      "/* A launch of n programs, as its threads see it. */\n"
      "typedef struct {\n"
      "  const void *args;\n"
      "  const uint32_t *grid;\n"
      "  uint64_t n;\n"
-     "  LaunchRange *range;\n"
+     "  LaunchProgram *program;\n"
      "  size_t shared; /* bytes that all the programs of a thread use in turn */\n"
      "  bool stream, waits;\n"
      "} Launch;\n"},
@@ -95,6 +94,23 @@ const Helper c_helpers_threads[] = {
      "  }\n"
      "  return false;\n"
      "}\n"},
+    {"launch_range", NULL,
+     "/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing\n"
+     " * costs as much as a small program does. */\n"
+     "INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,\n"
+     "    Waiting *waiting) {\n"
+     "  const uint32_t *grid = l->grid;\n"
+     "  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];\n"
+     "  uint32_t at_2 = begin / grid[0] / grid[1];\n"
+     "  for (uint64_t at = begin; at < end; at++) {\n"
+     "    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);\n"
+     "    if (++at_0 < grid[0]) continue;\n"
+     "    at_0 = 0;\n"
+     "    if (++at_1 < grid[1]) continue;\n"
+     "    at_1 = 0;\n"
+     "    at_2++;\n"
+     "  }\n"
+     "}\n"},
     {"launch_share", NULL,
      "/* One thread's part of a launch; see Share. */\n"
      "COMMON void launch_share(void *context, Part *parts, int self, int threads) {\n"
@@ -104,7 +120,7 @@ const Helper c_helpers_threads[] = {
      "  Share share = share_of(parts, l->n, self, threads);\n"
      "  if (l->waits) share.step = 1; /* one may wait for the next */\n"
      "  for (uint64_t i, end; share_next(&share, &i, &end);)\n"
-     "    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);\n"
+     "    launch_range(l, i, end, shared, parts->waiting);\n"
      "  if (l->stream) stream_end();\n"
      "  free(shared);\n"
      "}\n"},

@@ -8,69 +8,31 @@
 
 /* ---- one program ---- */
 
-/* The kernel's own, then what every program has. */
-static void print_parameter_list(Gen *g, Text *out, bool types, const char *others) {
-  for (uint32_t i = 0; i < g->nest->nparams; i++) {
-    const NestVar *v = g->nest->params[i];
-    text_printf(out, "%s,%s", types ? c_declaration(g, v) : g->names[v->id],
-                i + 1 == g->nest->nparams ? types ? "\n    " : "\n        " : " ");
-  }
-  text_puts(out, others);
-}
-
-static void print_program_function(Gen *g, Text *out, const char *name) {
-  g->depth = 1;
-  c_block(g, g->nest->body);
-  c_product_functions(g, out);
-  text_printf(out, "/* One program; its lanes run together. */\nstatic void %s_program(", name);
-  print_parameter_list(
-      g, out, true,
-      c_text(g,
-             "const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, "
-             "char *shared%s%s%s",
-             g->stream_bytes ? ", bool stream" : "", g->waits ? ", Waiting *waiting" : "",
-             g->owners ? ", const uint64_t *reach" : ""));
-  text_puts(out, ") {\n");
-  text_putn(out, g->out.data, g->out.len);
-  text_puts(out, "}\n\n");
-}
-
-/* ---- entry functions ---- */
-
 static const char *load_argument(Gen *g, uint32_t i) {
   DType t = g->nest->params[i]->dtype;
   if (t == DT_PTR) return c_text(g, "(char *)load_u64(args + %u)", 8 * i);
   return c_text(g, "load_%s(args + %u)", dtype_name(t), 8 * i);
 }
 
-/* The grid's index is counted up: dividing costs as much as a small program does. */
-static void print_range(Gen *g, Text *out, const char *name) {
+/* Its type is LaunchProgram's, so that all kernels share the loop over programs. */
+static void print_program_function(Gen *g, Text *out, const char *name) {
+  g->depth = 1;
+  c_block(g, g->nest->body);
+  c_product_functions(g, out);
   text_printf(out,
-              "static void %s_range(const char *args, const uint32_t *grid, uint64_t begin,\n"
-              "    uint64_t end, char *shared, bool stream, Waiting *waiting) {\n",
+              "/* One program; its lanes run together. */\n"
+              "static void %s_program(const char *args, const uint32_t *grid, uint32_t pid_0,\n"
+              "    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,\n"
+              "    Waiting *waiting) {\n",
               name);
   for (uint32_t i = 0; i < g->nest->nparams; i++)
     text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), load_argument(g, i));
   if (g->owners) text_puts(out, "  const uint64_t *const reach = REACH(args);\n");
-  text_printf(out,
-              "  uint32_t at_0 = begin %% grid[0], at_1 = begin / grid[0] %% grid[1];\n"
-              "  uint32_t at_2 = begin / grid[0] / grid[1];\n"
-              "  for (uint64_t at = begin; at < end; at++) {\n"
-              "    %s_program(",
-              name);
-  print_parameter_list(
-      g, out, false,
-      c_text(g, "grid, at_0, at_1, at_2, shared%s%s%s);\n", g->stream_bytes ? ", stream" : "",
-             g->waits ? ", waiting" : "", g->owners ? ", reach" : ""));
-  text_puts(out,
-            "    if (++at_0 < grid[0]) continue;\n"
-            "    at_0 = 0;\n"
-            "    if (++at_1 < grid[1]) continue;\n"
-            "    at_1 = 0;\n"
-            "    at_2++;\n"
-            "  }\n"
-            "}\n\n");
+  text_putn(out, g->out.data, g->out.len);
+  text_puts(out, "}\n\n");
 }
+
+/* ---- entry functions ---- */
 
 /* The capacity of the caches, at most: launches that write more send it around them. */
 enum { CACHES_BYTES = 32 << 20 };
@@ -94,7 +56,7 @@ static void print_entry_launch(Gen *g, Text *out, const char *name) {
               "/* All programs, by the threads of a team; without one (NULL), by this thread. */\n"
               "void %s_launch(const void *args, const uint32_t grid[3], Team *team) {\n"
               "  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];\n"
-              "  Launch launch = {args, grid, n, %s_range, %lld, %s, %s};\n"
+              "  Launch launch = {args, grid, n, %s_program, %lld, %s, %s};\n"
               "  launch_all(&launch, team, (double)n * %s_ns(args, grid));\n"
               "}\n",
               name, name, shared, stream, g->waits ? "true" : "false", name);
@@ -170,7 +132,6 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   c_name_all(&g);
   const char *name = g.entry;
   print_program_function(&g, &body, name);
-  print_range(&g, &body, name);
   print_cost(&g, &body, name);
   print_entry_launch(&g, &body, name);
   if (g.failed) return false;
@@ -197,6 +158,12 @@ double c_program_ns(const char *unit) {
   if (!at) return HUGE_VAL;
   double ns = strtod(at + sizeof before - 1, &end);
   return *end == ';' ? ns : HUGE_VAL;
+}
+
+bool c_adds_short_products(const char *unit) {
+  const bool adds = strstr(unit, "\nBLOCK_OF_SUMS(") || strstr(unit, " vfma_f32(");
+  return strstr(unit, "dot2_i32(") || strstr(unit, "dot4_i32(") ||
+         (adds && strstr(unit, "load_bf16("));
 }
 
 bool c_join(Text *out, Arena *a, const char *const *units, size_t n) {

@@ -57,6 +57,18 @@ typedef double vf64 VECTOR(double);
 #define NEREID_Waiting
 typedef struct Waiting Waiting;
 #endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_vselect_i32
 #define NEREID_vselect_i32
 INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
@@ -80,10 +92,6 @@ INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
 #ifndef NEREID_VALUE_i32
 #define NEREID_VALUE_i32
 #define VALUE_i32(x) (x)
-#endif
-#ifndef NEREID_memcpy
-#define NEREID_memcpy
-void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_load_i32
 #define NEREID_load_i32
@@ -281,14 +289,6 @@ INLINE vi32 vatomic_store_i32(vu64 p, vi32 m, vi32 x, int order) {
   return before;
 }
 #endif
-#ifndef NEREID_load_u64
-#define NEREID_load_u64
-INLINE uint64_t load_u64(const char *p) {
-  uint64_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
 #ifndef NEREID_Part
 #define NEREID_Part
 /* How many programs of a part of a launch have been begun; in a cache line of its own.
@@ -310,11 +310,10 @@ struct Team {
   void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
-#ifndef NEREID_LaunchRange
-#define NEREID_LaunchRange
-/* Programs begin <= i < end of the linear grid (axis 0 fastest). */
-typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting);
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
 #endif
 #ifndef NEREID_Launch
 #define NEREID_Launch
@@ -323,7 +322,7 @@ typedef struct {
   const void *args;
   const uint32_t *grid;
   uint64_t n;
-  LaunchRange *range;
+  LaunchProgram *program;
   size_t shared; /* bytes that all the programs of a thread use in turn */
   bool stream, waits;
 } Launch;
@@ -376,6 +375,25 @@ INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
   return false;
 }
 #endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
 #ifndef NEREID_stream_end
 #define NEREID_stream_end
 /* Streamed stores come before all that follows. */
@@ -399,7 +417,7 @@ COMMON void launch_share(void *context, Part *parts, int self, int threads) {
   Share share = share_of(parts, l->n, self, threads);
   if (l->waits) share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
-    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);
+    launch_range(l, i, end, shared, parts->waiting);
   if (l->stream) stream_end();
   free(shared);
 }
@@ -417,8 +435,12 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 
 /* Kernel handed_over of atomic_access.py. */
 /* One program; its lanes run together. */
-static void handed_over_program(char *x_ptr, char *flag_ptr, char *out_ptr,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, Waiting *waiting) {
+static void handed_over_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *flag_ptr = (char *)load_u64(args + 8);
+  char *out_ptr = (char *)load_u64(args + 16);
   bool seen;
   bool seen_1;
   vu8 t9[16];
@@ -461,24 +483,6 @@ static void handed_over_program(char *x_ptr, char *flag_ptr, char *out_ptr,
   vatomic_store_i32(vramp_u64((uint64_t)(flag_ptr), 0), vfirst(t14), vsplat_i32(2), __ATOMIC_RELEASE); /* atomic_access.py:13 */
 }
 
-static void handed_over_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting) {
-  char *x_ptr = (char *)load_u64(args + 0);
-  char *flag_ptr = (char *)load_u64(args + 8);
-  char *out_ptr = (char *)load_u64(args + 16);
-  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
-  uint32_t at_2 = begin / grid[0] / grid[1];
-  for (uint64_t at = begin; at < end; at++) {
-    handed_over_program(x_ptr, flag_ptr, out_ptr,
-        grid, at_0, at_1, at_2, shared, waiting);
-    if (++at_0 < grid[0]) continue;
-    at_0 = 0;
-    if (++at_1 < grid[1]) continue;
-    at_1 = 0;
-    at_2++;
-  }
-}
-
 /* About how many nanoseconds a program takes. */
 static double handed_over_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
@@ -488,6 +492,6 @@ static double handed_over_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void handed_over_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, handed_over_range, 64, false, true};
+  Launch launch = {args, grid, n, handed_over_program, 64, false, true};
   launch_all(&launch, team, (double)n * handed_over_ns(args, grid));
 }

@@ -53,6 +53,38 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_rem_i32
 #define NEREID_rem_i32
 INLINE int32_t rem_i32(int32_t a, int32_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
@@ -145,10 +177,6 @@ INLINE vf32 vdecode_f16(vu16 x) {
   return (vf32)(r | (u & 0x8000) << 16);
 #endif
 }
-#endif
-#ifndef NEREID_memcpy
-#define NEREID_memcpy
-void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vload_u16
 #define NEREID_vload_u16
@@ -425,34 +453,6 @@ INLINE void vstream_f16(char *p, vf32 v, bool stream) {
   vstream_u16(p, vencode_f16(v), stream);
 }
 #endif
-#ifndef NEREID_Waiting
-#define NEREID_Waiting
-typedef struct Waiting Waiting;
-#endif
-#ifndef NEREID_load_u64
-#define NEREID_load_u64
-INLINE uint64_t load_u64(const char *p) {
-  uint64_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
-#ifndef NEREID_load_i32
-#define NEREID_load_i32
-INLINE int32_t load_i32(const char *p) {
-  int32_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
-#ifndef NEREID_load_f32
-#define NEREID_load_f32
-INLINE float load_f32(const char *p) {
-  float x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
 #ifndef NEREID_loop_trips
 #define NEREID_loop_trips
 /* How often a loop from lo to hi runs. */
@@ -482,11 +482,10 @@ struct Team {
   void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
-#ifndef NEREID_LaunchRange
-#define NEREID_LaunchRange
-/* Programs begin <= i < end of the linear grid (axis 0 fastest). */
-typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting);
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
 #endif
 #ifndef NEREID_Launch
 #define NEREID_Launch
@@ -495,7 +494,7 @@ typedef struct {
   const void *args;
   const uint32_t *grid;
   uint64_t n;
-  LaunchRange *range;
+  LaunchProgram *program;
   size_t shared; /* bytes that all the programs of a thread use in turn */
   bool stream, waits;
 } Launch;
@@ -548,6 +547,25 @@ INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
   return false;
 }
 #endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
 #ifndef NEREID_stream_end
 #define NEREID_stream_end
 /* Streamed stores come before all that follows. */
@@ -571,7 +589,7 @@ COMMON void launch_share(void *context, Part *parts, int self, int threads) {
   Share share = share_of(parts, l->n, self, threads);
   if (l->waits) share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
-    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);
+    launch_range(l, i, end, shared, parts->waiting);
   if (l->stream) stream_end();
   free(shared);
 }
@@ -589,8 +607,15 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 
 /* Kernel attention of ../../examples/kernels/attention.py. */
 /* One program; its lanes run together. */
-static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_ptr, int32_t seq_len, float scale,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+static void attention_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *q_ptr = (char *)load_u64(args + 0);
+  char *k_ptr = (char *)load_u64(args + 8);
+  char *v_ptr = (char *)load_u64(args + 16);
+  char *out_ptr = (char *)load_u64(args + 24);
+  int32_t seq_len = load_i32(args + 32);
+  float scale = load_f32(args + 40);
   vf32 q;
   vf32 row_sum[64];
   vf32 acc[512];
@@ -867,27 +892,6 @@ static void attention_program(char *q_ptr, char *k_ptr, char *v_ptr, char *out_p
   }
 }
 
-static void attention_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting) {
-  char *q_ptr = (char *)load_u64(args + 0);
-  char *k_ptr = (char *)load_u64(args + 8);
-  char *v_ptr = (char *)load_u64(args + 16);
-  char *out_ptr = (char *)load_u64(args + 24);
-  int32_t seq_len = load_i32(args + 32);
-  float scale = load_f32(args + 40);
-  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
-  uint32_t at_2 = begin / grid[0] / grid[1];
-  for (uint64_t at = begin; at < end; at++) {
-    attention_program(q_ptr, k_ptr, v_ptr, out_ptr, seq_len, scale,
-        grid, at_0, at_1, at_2, shared, stream);
-    if (++at_0 < grid[0]) continue;
-    at_0 = 0;
-    if (++at_1 < grid[1]) continue;
-    at_1 = 0;
-    at_2++;
-  }
-}
-
 /* About how many nanoseconds a program takes. */
 static double attention_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
@@ -898,6 +902,6 @@ static double attention_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void attention_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, attention_range, 16384, n > 4096, false};
+  Launch launch = {args, grid, n, attention_program, 16384, n > 4096, false};
   launch_all(&launch, team, (double)n * attention_ns(args, grid));
 }

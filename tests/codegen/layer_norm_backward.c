@@ -61,6 +61,22 @@ typedef struct Waiting Waiting;
 #define NEREID_memcpy
 void *memcpy(void *, const void *, size_t);
 #endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_load_f32
 #define NEREID_load_f32
 INLINE float load_f32(const char *p) {
@@ -145,14 +161,6 @@ INLINE void store_i32(char *p, int32_t x) { memcpy(p, &x, sizeof x); }
 #define NEREID_VALUE_i32
 #define VALUE_i32(x) (x)
 #endif
-#ifndef NEREID_load_i32
-#define NEREID_load_i32
-INLINE int32_t load_i32(const char *p) {
-  int32_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
 #ifndef NEREID_vatomic_cas_i32
 #define NEREID_vatomic_cas_i32
 INLINE vi32 vatomic_cas_i32(vu64 p, vi32 m, vi32 expected, vi32 x, int order) {
@@ -231,14 +239,6 @@ INLINE vi32 vatomic_xchg_i32(vu64 p, vi32 m, vi32 x, int order) {
   return before;
 }
 #endif
-#ifndef NEREID_load_u64
-#define NEREID_load_u64
-INLINE uint64_t load_u64(const char *p) {
-  uint64_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
 #ifndef NEREID_Part
 #define NEREID_Part
 /* How many programs of a part of a launch have been begun; in a cache line of its own.
@@ -260,11 +260,10 @@ struct Team {
   void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
-#ifndef NEREID_LaunchRange
-#define NEREID_LaunchRange
-/* Programs begin <= i < end of the linear grid (axis 0 fastest). */
-typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting);
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
 #endif
 #ifndef NEREID_Launch
 #define NEREID_Launch
@@ -273,7 +272,7 @@ typedef struct {
   const void *args;
   const uint32_t *grid;
   uint64_t n;
-  LaunchRange *range;
+  LaunchProgram *program;
   size_t shared; /* bytes that all the programs of a thread use in turn */
   bool stream, waits;
 } Launch;
@@ -326,6 +325,25 @@ INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
   return false;
 }
 #endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
 #ifndef NEREID_stream_end
 #define NEREID_stream_end
 /* Streamed stores come before all that follows. */
@@ -349,7 +367,7 @@ COMMON void launch_share(void *context, Part *parts, int self, int threads) {
   Share share = share_of(parts, l->n, self, threads);
   if (l->waits) share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
-    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);
+    launch_range(l, i, end, shared, parts->waiting);
   if (l->stream) stream_end();
   free(shared);
 }
@@ -367,8 +385,19 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 
 /* Kernel layer_norm_backward of ../../examples/kernels/layer_norm.py. */
 /* One program; its lanes run together. */
-static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, char *mean_ptr, char *rstd_ptr, char *dx_ptr, char *dw_parts_ptr, char *db_parts_ptr, char *locks_ptr, int32_t n_cols,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, Waiting *waiting) {
+static void layer_norm_backward_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *dy_ptr = (char *)load_u64(args + 0);
+  char *x_ptr = (char *)load_u64(args + 8);
+  char *w_ptr = (char *)load_u64(args + 16);
+  char *mean_ptr = (char *)load_u64(args + 24);
+  char *rstd_ptr = (char *)load_u64(args + 32);
+  char *dx_ptr = (char *)load_u64(args + 40);
+  char *dw_parts_ptr = (char *)load_u64(args + 48);
+  char *db_parts_ptr = (char *)load_u64(args + 56);
+  char *locks_ptr = (char *)load_u64(args + 64);
+  int32_t n_cols = load_i32(args + 72);
   vf32 dy[32];
   vf32 x;
   vf32 w;
@@ -484,31 +513,6 @@ static void layer_norm_backward_program(char *dy_ptr, char *x_ptr, char *w_ptr, 
   t95 = vselect_i32(vfirst(t79), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t79), vsplat_i32(0), __ATOMIC_ACQ_REL), t95); /* ../../examples/kernels/layer_norm.py:61 */
 }
 
-static void layer_norm_backward_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting) {
-  char *dy_ptr = (char *)load_u64(args + 0);
-  char *x_ptr = (char *)load_u64(args + 8);
-  char *w_ptr = (char *)load_u64(args + 16);
-  char *mean_ptr = (char *)load_u64(args + 24);
-  char *rstd_ptr = (char *)load_u64(args + 32);
-  char *dx_ptr = (char *)load_u64(args + 40);
-  char *dw_parts_ptr = (char *)load_u64(args + 48);
-  char *db_parts_ptr = (char *)load_u64(args + 56);
-  char *locks_ptr = (char *)load_u64(args + 64);
-  int32_t n_cols = load_i32(args + 72);
-  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
-  uint32_t at_2 = begin / grid[0] / grid[1];
-  for (uint64_t at = begin; at < end; at++) {
-    layer_norm_backward_program(dy_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, dx_ptr, dw_parts_ptr, db_parts_ptr, locks_ptr, n_cols,
-        grid, at_0, at_1, at_2, shared, waiting);
-    if (++at_0 < grid[0]) continue;
-    at_0 = 0;
-    if (++at_1 < grid[1]) continue;
-    at_1 = 0;
-    at_2++;
-  }
-}
-
 /* About how many nanoseconds a program takes. */
 static double layer_norm_backward_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
@@ -518,6 +522,6 @@ static double layer_norm_backward_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void layer_norm_backward_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, layer_norm_backward_range, 64, false, true};
+  Launch launch = {args, grid, n, layer_norm_backward_program, 64, false, true};
   launch_all(&launch, team, (double)n * layer_norm_backward_ns(args, grid));
 }

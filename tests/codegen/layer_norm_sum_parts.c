@@ -53,6 +53,30 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_lanes_below
 #define NEREID_lanes_below
 /* In how many of the first lanes does x + lane < n hold? */
@@ -63,10 +87,6 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 #ifndef NEREID_vsplat_f32
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
-#endif
-#ifndef NEREID_memcpy
-#define NEREID_memcpy
-void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vload_f32
 #define NEREID_vload_f32
@@ -235,26 +255,6 @@ INLINE void vstore_first_f32(char *p, int n, vf32 v) {
   if (n > 0) vstore_some_f32(p, n, v);
 }
 #endif
-#ifndef NEREID_Waiting
-#define NEREID_Waiting
-typedef struct Waiting Waiting;
-#endif
-#ifndef NEREID_load_u64
-#define NEREID_load_u64
-INLINE uint64_t load_u64(const char *p) {
-  uint64_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
-#ifndef NEREID_load_i32
-#define NEREID_load_i32
-INLINE int32_t load_i32(const char *p) {
-  int32_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
 #ifndef NEREID_Part
 #define NEREID_Part
 /* How many programs of a part of a launch have been begun; in a cache line of its own.
@@ -276,11 +276,10 @@ struct Team {
   void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
-#ifndef NEREID_LaunchRange
-#define NEREID_LaunchRange
-/* Programs begin <= i < end of the linear grid (axis 0 fastest). */
-typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting);
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
 #endif
 #ifndef NEREID_Launch
 #define NEREID_Launch
@@ -289,7 +288,7 @@ typedef struct {
   const void *args;
   const uint32_t *grid;
   uint64_t n;
-  LaunchRange *range;
+  LaunchProgram *program;
   size_t shared; /* bytes that all the programs of a thread use in turn */
   bool stream, waits;
 } Launch;
@@ -342,6 +341,25 @@ INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
   return false;
 }
 #endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
 #ifndef NEREID_stream_end
 #define NEREID_stream_end
 /* Streamed stores come before all that follows. */
@@ -365,7 +383,7 @@ COMMON void launch_share(void *context, Part *parts, int self, int threads) {
   Share share = share_of(parts, l->n, self, threads);
   if (l->waits) share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
-    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);
+    launch_range(l, i, end, shared, parts->waiting);
   if (l->stream) stream_end();
   free(shared);
 }
@@ -383,8 +401,14 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 
 /* Kernel layer_norm_sum_parts of ../../examples/kernels/layer_norm.py. */
 /* One program; its lanes run together. */
-static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr, char *dw_ptr, char *db_ptr, int32_t n_cols,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+static void layer_norm_sum_parts_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *dw_parts_ptr = (char *)load_u64(args + 0);
+  char *db_parts_ptr = (char *)load_u64(args + 8);
+  char *dw_ptr = (char *)load_u64(args + 16);
+  char *db_ptr = (char *)load_u64(args + 24);
+  int32_t n_cols = load_i32(args + 32);
   vf32 dw[128];
   vf32 db[128];
   vf32 t12[16];
@@ -475,26 +499,6 @@ static void layer_norm_sum_parts_program(char *dw_parts_ptr, char *db_parts_ptr,
   }
 }
 
-static void layer_norm_sum_parts_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting) {
-  char *dw_parts_ptr = (char *)load_u64(args + 0);
-  char *db_parts_ptr = (char *)load_u64(args + 8);
-  char *dw_ptr = (char *)load_u64(args + 16);
-  char *db_ptr = (char *)load_u64(args + 24);
-  int32_t n_cols = load_i32(args + 32);
-  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
-  uint32_t at_2 = begin / grid[0] / grid[1];
-  for (uint64_t at = begin; at < end; at++) {
-    layer_norm_sum_parts_program(dw_parts_ptr, db_parts_ptr, dw_ptr, db_ptr, n_cols,
-        grid, at_0, at_1, at_2, shared, stream);
-    if (++at_0 < grid[0]) continue;
-    at_0 = 0;
-    if (++at_1 < grid[1]) continue;
-    at_1 = 0;
-    at_2++;
-  }
-}
-
 /* About how many nanoseconds a program takes. */
 static double layer_norm_sum_parts_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
@@ -504,6 +508,6 @@ static double layer_norm_sum_parts_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void layer_norm_sum_parts_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, layer_norm_sum_parts_range, 0, n > 32768, false};
+  Launch launch = {args, grid, n, layer_norm_sum_parts_program, 0, n > 32768, false};
   launch_all(&launch, team, (double)n * layer_norm_sum_parts_ns(args, grid));
 }

@@ -53,6 +53,30 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_div_i32
 #define NEREID_div_i32
 INLINE int32_t div_i32(int32_t a, int32_t b) {
@@ -134,10 +158,6 @@ INLINE vf32 vdecode_bf16(vu16 x) {
   return (vf32)UPPER(x);
 #endif
 }
-#endif
-#ifndef NEREID_memcpy
-#define NEREID_memcpy
-void *memcpy(void *, const void *, size_t);
 #endif
 #ifndef NEREID_vload_u16
 #define NEREID_vload_u16
@@ -295,26 +315,6 @@ INLINE void vstream_bf16(char *p, vf32 v, bool stream) {
   vstream_u16(p, vencode_bf16(v), stream);
 }
 #endif
-#ifndef NEREID_Waiting
-#define NEREID_Waiting
-typedef struct Waiting Waiting;
-#endif
-#ifndef NEREID_load_u64
-#define NEREID_load_u64
-INLINE uint64_t load_u64(const char *p) {
-  uint64_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
-#ifndef NEREID_load_i32
-#define NEREID_load_i32
-INLINE int32_t load_i32(const char *p) {
-  int32_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
-#endif
 #ifndef NEREID_loop_trips
 #define NEREID_loop_trips
 /* How often a loop from lo to hi runs. */
@@ -344,11 +344,10 @@ struct Team {
   void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
-#ifndef NEREID_LaunchRange
-#define NEREID_LaunchRange
-/* Programs begin <= i < end of the linear grid (axis 0 fastest). */
-typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting);
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
 #endif
 #ifndef NEREID_Launch
 #define NEREID_Launch
@@ -357,7 +356,7 @@ typedef struct {
   const void *args;
   const uint32_t *grid;
   uint64_t n;
-  LaunchRange *range;
+  LaunchProgram *program;
   size_t shared; /* bytes that all the programs of a thread use in turn */
   bool stream, waits;
 } Launch;
@@ -410,6 +409,25 @@ INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
   return false;
 }
 #endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
 #ifndef NEREID_stream_end
 #define NEREID_stream_end
 /* Streamed stores come before all that follows. */
@@ -433,7 +451,7 @@ COMMON void launch_share(void *context, Part *parts, int self, int threads) {
   Share share = share_of(parts, l->n, self, threads);
   if (l->waits) share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
-    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);
+    launch_range(l, i, end, shared, parts->waiting);
   if (l->stream) stream_end();
   free(shared);
 }
@@ -451,8 +469,18 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 
 /* Kernel matmul of ../../examples/kernels/matmul.py. */
 /* One program; its lanes run together. */
-static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int32_t N, int32_t K, int32_t stride_am, int32_t stride_bk, int32_t stride_cm,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, bool stream) {
+static void matmul_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *a_ptr = (char *)load_u64(args + 0);
+  char *b_ptr = (char *)load_u64(args + 8);
+  char *c_ptr = (char *)load_u64(args + 16);
+  int32_t M = load_i32(args + 24);
+  int32_t N = load_i32(args + 32);
+  int32_t K = load_i32(args + 40);
+  int32_t stride_am = load_i32(args + 48);
+  int32_t stride_bk = load_i32(args + 56);
+  int32_t stride_cm = load_i32(args + 64);
   vf32 acc[512];
   int64_t a_ptrs;
   int64_t b_ptrs;
@@ -610,30 +638,6 @@ static void matmul_program(char *a_ptr, char *b_ptr, char *c_ptr, int32_t M, int
   }
 }
 
-static void matmul_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting) {
-  char *a_ptr = (char *)load_u64(args + 0);
-  char *b_ptr = (char *)load_u64(args + 8);
-  char *c_ptr = (char *)load_u64(args + 16);
-  int32_t M = load_i32(args + 24);
-  int32_t N = load_i32(args + 32);
-  int32_t K = load_i32(args + 40);
-  int32_t stride_am = load_i32(args + 48);
-  int32_t stride_bk = load_i32(args + 56);
-  int32_t stride_cm = load_i32(args + 64);
-  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
-  uint32_t at_2 = begin / grid[0] / grid[1];
-  for (uint64_t at = begin; at < end; at++) {
-    matmul_program(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm,
-        grid, at_0, at_1, at_2, shared, stream);
-    if (++at_0 < grid[0]) continue;
-    at_0 = 0;
-    if (++at_1 < grid[1]) continue;
-    at_1 = 0;
-    at_2++;
-  }
-}
-
 /* About how many nanoseconds a program takes. */
 static double matmul_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
@@ -644,6 +648,6 @@ static double matmul_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void matmul_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, matmul_range, 8192, n > 4096, false};
+  Launch launch = {args, grid, n, matmul_program, 8192, n > 4096, false};
   launch_all(&launch, team, (double)n * matmul_ns(args, grid));
 }

@@ -57,6 +57,18 @@ typedef double vf64 VECTOR(double);
 #define NEREID_Waiting
 typedef struct Waiting Waiting;
 #endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_VALUE_i32
 #define NEREID_VALUE_i32
 #define VALUE_i32(x) (x)
@@ -126,21 +138,9 @@ INLINE bool wait_turn(Waiting *waiting, uint32_t *turns, const char *where, uint
   return waiting->wait(waiting, where, (const uint32_t[]){x, y, z});
 }
 #endif
-#ifndef NEREID_memcpy
-#define NEREID_memcpy
-void *memcpy(void *, const void *, size_t);
-#endif
 #ifndef NEREID_store_i32
 #define NEREID_store_i32
 INLINE void store_i32(char *p, int32_t x) { memcpy(p, &x, sizeof x); }
-#endif
-#ifndef NEREID_load_u64
-#define NEREID_load_u64
-INLINE uint64_t load_u64(const char *p) {
-  uint64_t x;
-  memcpy(&x, p, sizeof x);
-  return x;
-}
 #endif
 #ifndef NEREID_Part
 #define NEREID_Part
@@ -163,11 +163,10 @@ struct Team {
   void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
 };
 #endif
-#ifndef NEREID_LaunchRange
-#define NEREID_LaunchRange
-/* Programs begin <= i < end of the linear grid (axis 0 fastest). */
-typedef void LaunchRange(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting);
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
 #endif
 #ifndef NEREID_Launch
 #define NEREID_Launch
@@ -176,7 +175,7 @@ typedef struct {
   const void *args;
   const uint32_t *grid;
   uint64_t n;
-  LaunchRange *range;
+  LaunchProgram *program;
   size_t shared; /* bytes that all the programs of a thread use in turn */
   bool stream, waits;
 } Launch;
@@ -229,6 +228,25 @@ INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
   return false;
 }
 #endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
 #ifndef NEREID_stream_end
 #define NEREID_stream_end
 /* Streamed stores come before all that follows. */
@@ -252,7 +270,7 @@ COMMON void launch_share(void *context, Part *parts, int self, int threads) {
   Share share = share_of(parts, l->n, self, threads);
   if (l->waits) share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
-    l->range(l->args, l->grid, i, end, shared, l->stream, parts->waiting);
+    launch_range(l, i, end, shared, parts->waiting);
   if (l->stream) stream_end();
   free(shared);
 }
@@ -270,8 +288,11 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 
 /* Kernel barrier of waiting.py. */
 /* One program; its lanes run together. */
-static void barrier_program(char *count, char *out,
-    const uint32_t *grid, uint32_t pid_0, uint32_t pid_1, uint32_t pid_2, char *shared, Waiting *waiting) {
+static void barrier_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *count = (char *)load_u64(args + 0);
+  char *out = (char *)load_u64(args + 8);
   const int32_t lane = 0; /* waiting.py:8 */
   const int t4 = 1;
   const int32_t turns = (int32_t)pid_0; /* waiting.py:9 */
@@ -287,23 +308,6 @@ static void barrier_program(char *count, char *out,
   if (t4 > 0) store_i32(t3, turns);
 }
 
-static void barrier_range(const char *args, const uint32_t *grid, uint64_t begin,
-    uint64_t end, char *shared, bool stream, Waiting *waiting) {
-  char *count = (char *)load_u64(args + 0);
-  char *out = (char *)load_u64(args + 8);
-  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
-  uint32_t at_2 = begin / grid[0] / grid[1];
-  for (uint64_t at = begin; at < end; at++) {
-    barrier_program(count, out,
-        grid, at_0, at_1, at_2, shared, waiting);
-    if (++at_0 < grid[0]) continue;
-    at_0 = 0;
-    if (++at_1 < grid[1]) continue;
-    at_1 = 0;
-    at_2++;
-  }
-}
-
 /* About how many nanoseconds a program takes. */
 static double barrier_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
@@ -313,6 +317,6 @@ static double barrier_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void barrier_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, barrier_range, 0, false, true};
+  Launch launch = {args, grid, n, barrier_program, 0, false, true};
   launch_all(&launch, team, (double)n * barrier_ns(args, grid));
 }
