@@ -38,12 +38,19 @@ enum { LIBRARY_KERNELS = 8, BRIEF_LIBRARY_KERNELS = 16 };
 /* A kernel that runs once, on weights, is compiled quickly too if it takes no longer than this: it
  * loses then what GCC gains, 50 ms on a core (decision 627). */
 #define ONCE_NS 20e6
-static const char QUICKLY[] = "-Og";
+
+/* How much the C compiler optimizes a library's kernels.  GCC takes 0.5 to 0.7 of its time with the
+ * flags of LIGHT, and calls take no longer: loops of products are functions, which are compiled at
+ * -O2 in any library, and the vectorizer is what others need of -O2.  Products of bf16 take an
+ * eighth longer (decision 772). */
+typedef enum { FULL, LIGHT, BRIEF, EFFORTS } Effort;
+static const char *const effort_options[EFFORTS] = {
+    "", "-O1 -ftree-vectorize -ftree-vrp", "-Og"};
 
 typedef struct {
   LoadItem **items;
   int n;
-  bool brief;                /* all of them: they are compiled quickly */
+  Effort effort;
   size_t bytes;              /* of the kernels' texts: how long compiling them takes */
   char name[NAME_MAX_SHOWN]; /* "softmax and 3 more" */
   Text text;
@@ -58,7 +65,7 @@ typedef struct {
   const LoadItem *given;
   LoadItem *items; /* of those given, the ones that are compiled */
   int n;
-  bool *brief; /* of each item: it takes little of a call's time */
+  Effort *efforts; /* of each item */
   Library *libraries;
   int nlibraries;
 } Loading;
@@ -131,18 +138,18 @@ static CacheId library_id(const Cpu *cpu, const Library *l) {
   cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
   cache_key_add(k, cpu->processor, sizeof cpu->processor);
   cache_key_text(k, FLAGS);
-  cache_key_text(k, l->brief ? QUICKLY : "");
+  cache_key_text(k, effort_options[l->effort]);
   cache_key_add(k, l->text.data, l->text.len);
   return (CacheId){cache_key_end(k), CACHE_LIBRARY, l->name, l->items[0]->variant->target};
 }
 
 /* $CC's own options, ours, and the files.  `words` holds what argv points to. */
 static void command_line(const char **argv, char *words, const Cpu *cpu, const char *more,
-                         bool brief, const char *in, const char *out) {
+                         Effort effort, const char *in, const char *out) {
   const bool lean = strstr(more, LEAN_LINK) != NULL;
   int n = 0;
   argv[n++] = cpu->cc;
-  snprintf(words, WORDS_MAX, "%s %s %s %s", cpu->options, FLAGS, brief ? QUICKLY : "", more);
+  snprintf(words, WORDS_MAX, "%s %s %s %s", cpu->options, FLAGS, effort_options[effort], more);
   char *rest = NULL;
   for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - 6;
        w = strtok_r(NULL, " ", &rest))
@@ -187,7 +194,7 @@ static int run_compiler(nereid_device *d, const TempFolder *t, const Library *l)
   temp_name(out, sizeof out, t, "kernel.so");
   for (int i = 0; i < ATTEMPTS; i++) {
     if (!is_tried(attempts[i].when, cpu, output)) continue;
-    command_line(argv, words, cpu, attempts[i].more, l->brief, in, out);
+    command_line(argv, words, cpu, attempts[i].more, l->effort, in, out);
     if (tool_run(argv, i > 1 ? ignored : output, OUTPUT_MAX)) continue;
     if (!access(out, F_OK)) return 0;
     return error_set(NEREID_E_TOOL, E_RUN_TOOL_NOTHING, cpu->cc, "a C compiler, as CC should name");
@@ -463,23 +470,30 @@ static int less_time_first(const void *a, const void *b) {
   return x->item < y->item ? -1 : 1;
 }
 
+static Effort least_effort(const LoadItem *item) {
+  const bool full = cpu_is_library(item->variant) || c_adds_short_products(item->variant->code);
+  return full ? FULL : LIGHT;
+}
+
 /* Kernels that take least of a call, and of those that run once the ones that are soon over; never
  * ones whose time is unknown. */
-static void find_brief(Loading *w) {
+static void find_efforts(Loading *w) {
   CallTime *times = ARENA_ARRAY(w->arena, CallTime, (size_t)w->n);
   double call = 0, sum = 0;
   int n = 0;
-  w->brief = ARENA_ARRAY(w->arena, bool, (size_t)w->n);
+  w->efforts = ARENA_ARRAY(w->arena, Effort, (size_t)w->n);
   for (int i = 0; i < w->n; i++) {
     const double ns = call_ns(&w->items[i]);
-    if (w->items[i].use.once) w->brief[i] = ns > 0 && ns <= ONCE_NS;
-    else times[n++] = (CallTime){i, ns};
+    w->efforts[i] = least_effort(&w->items[i]);
+    if (!w->items[i].use.once) times[n++] = (CallTime){i, ns};
+    else if (ns > 0 && ns <= ONCE_NS) w->efforts[i] = BRIEF;
     if (!w->items[i].use.once) call += ns;
   }
   qsort(times, (size_t)n, sizeof *times, less_time_first);
   for (int i = 0; i < n; i++) {
     sum += times[i].ns;
-    w->brief[times[i].item] = times[i].ns > 0 && sum <= fmax(BRIEF_NS, BRIEF_SHARE * call);
+    if (times[i].ns > 0 && sum <= fmax(BRIEF_NS, BRIEF_SHARE * call))
+      w->efforts[times[i].item] = BRIEF;
   }
 }
 
@@ -537,23 +551,23 @@ static bool may_join(const Library *l, const ImageVariant *v) {
   return true;
 }
 
-static Library *add_library(Loading *w, bool brief) {
+static Library *add_library(Loading *w, Effort effort) {
   Library *l = &w->libraries[w->nlibraries++];
-  l->brief = brief;
+  l->effort = effort;
   l->items = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
   return l;
 }
 
 /* The smallest of the libraries that the kernel may join. */
 static Library *library_for(Loading *w, const LoadItem *item) {
-  const bool brief = w->brief[item - w->items];
+  const Effort effort = w->efforts[item - w->items];
   Library *least = NULL;
   for (int i = 0; i < w->nlibraries; i++) {
     Library *l = &w->libraries[i];
-    if (l->brief != brief || (least && l->bytes >= least->bytes)) continue;
+    if (l->effort != effort || (least && l->bytes >= least->bytes)) continue;
     if (may_join(l, item->variant)) least = l;
   }
-  return least ? least : add_library(w, brief);
+  return least ? least : add_library(w, effort);
 }
 
 static void library_add_item(Library *l, LoadItem *item) {
@@ -569,26 +583,27 @@ static void add_made(Loading *w, int first, LoadItem *item) {
     library_add_item(l, item);
     return;
   }
-  library_add_item(add_library(w, false), item);
+  library_add_item(add_library(w, FULL), item);
 }
 
-/* Texts to compile, those that are compiled quickly or the others. */
-static void divide_texts(Loading *w, bool brief) {
+/* Texts to compile with so much effort. */
+static void divide_texts(Loading *w, Effort effort) {
   LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
-  const int each = brief ? BRIEF_LIBRARY_KERNELS : LIBRARY_KERNELS;
+  const int each = effort == BRIEF ? BRIEF_LIBRARY_KERNELS : LIBRARY_KERNELS;
+  const int before = effort == BRIEF ? 0 : w->nlibraries;
   int n = 0;
   for (int i = 0; i < w->n; i++)
-    if (!cpu_is_library(w->items[i].variant) && w->brief[i] == brief) sorted[n++] = &w->items[i];
+    if (!cpu_is_library(w->items[i].variant) && w->efforts[i] == effort)
+      sorted[n++] = &w->items[i];
   qsort(sorted, (size_t)n, sizeof *sorted, larger_text_first);
-  for (int i = 0; i < n && (w->nlibraries < host_cores() || i * each < n); i++)
-    add_library(w, brief);
+  for (int i = 0; i < n && (w->nlibraries - before < host_cores() || i * each < n); i++)
+    add_library(w, effort);
   for (int i = 0; i < n; i++) library_add_item(library_for(w, sorted[i]), sorted[i]);
 }
 
 static void divide_into_libraries(Loading *w) {
   w->libraries = ARENA_ARRAY(w->arena, Library, 2 * (size_t)w->n);
-  divide_texts(w, false);
-  divide_texts(w, true);
+  for (Effort effort = 0; effort < EFFORTS; effort++) divide_texts(w, effort);
   for (int i = 0, first = w->nlibraries; i < w->n; i++)
     if (cpu_is_library(w->items[i].variant)) add_made(w, first, &w->items[i]);
 }
@@ -614,7 +629,7 @@ static void write_texts(Loading *w) {
     Library *l = &w->libraries[i];
     if (cpu_is_library(l->items[0]->variant) || (l->n > 1 && join_texts(w, l))) continue;
     while (l->n > 1) {
-      Library *alone = add_library(w, l->brief);
+      Library *alone = add_library(w, l->effort);
       library_add_item(alone, l->items[--l->n]);
       take_text(w, alone);
     }
@@ -647,7 +662,7 @@ static void name_library(Library *l) {
 static int load_libraries_body(void *arg) {
   Loading *w = arg;
   take_interpreted(w);
-  find_brief(w);
+  find_efforts(w);
   divide_into_libraries(w);
   write_texts(w);
   for (int i = 0; i < w->nlibraries; i++) {

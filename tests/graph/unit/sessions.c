@@ -505,6 +505,16 @@ static nereid_executable *make_once(nereid_device *d) {
               NULL);
 }
 
+/* A product of f32, whose loop over k is a function. */
+static nereid_executable *make_product(nereid_device *d) {
+  return make(d,
+              "class GraphModule(torch.nn.Module):\n"
+              "    def forward(self, x: \"f32[64, 256]\", w: \"f32[256, 256]\"):\n"
+              "        a: \"f32[64, 256]\" = torch.ops.aten.mm.default(x, w)\n"
+              "        return (a,)\n",
+              NULL);
+}
+
 /* The lines of the file `calls` with a word; the file is empty afterwards. */
 static int compilations(const TempFolder *t, const char *word) {
   char *data, *rest = NULL;
@@ -561,6 +571,8 @@ static void compiled_once(void) {
   check(compilations(&t, "-Og") == 1, "one of two takes little of a call's time");
   nereid_executable_free(make_once(d));
   check(compilations(&t, "-Og") == 1, "one that runs once is compiled quickly");
+  nereid_executable_free(make_product(d));
+  check(compilations(&t, "-O1") > 0, "the rest of a product takes less effort");
   e = make_steps(d, 8);
   int made = compilations(&t, "-Og");
   check(made > 0 && made < STEPS, "brief kernels are compiled together, and quickly");
