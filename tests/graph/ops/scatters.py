@@ -54,9 +54,10 @@ ARRAYS = {
     "none_f": np.zeros((2, 0, 3), np.float32),
     "wide_row": rng.random(6) < 0.5,
     "deep": rng.random((2, 1, 5, 1)) < 0.5,
-    "class_of": rng.integers(0, 7, (5, 1)),
+    "class_of": rng.integers(0, 16, (5, 1)),
+    "classes": np.ones((5, 16), np.float32),
     "factor": np.array([[1.5], [np.inf], [np.nan], [0], [-3]], np.float32),
-    "anywhere": np.array([[-1], [6], [7], [2**32 + 2], [0]]),
+    "anywhere": np.array([[-1], [15], [16], [2**32 + 2], [0]]),
 }
 
 
@@ -215,12 +216,12 @@ CASES += [
     ("clone.default(cube); masked_scatter_.default($0, wide_row, enough)", masked),
 ]
 # Sums of rows in which one element at most is not 0, if the factor of the row is a finite number.
-ONE = "full_like.default(x, 0); scatter.value($0, 1, class_of, -2); "
+ONE = "full_like.default(classes, 0); scatter.value($0, 1, class_of, -2); "
 
 
 def sum_of_class(index, factor, axis=1):
     with np.errstate(invalid="ignore"):
-        return (np.where(np.arange(7) == index, -2, 0).astype(np.float32) * factor).sum(axis)
+        return (np.where(np.arange(16) == index, -2, 0).astype(np.float32) * factor).sum(axis)
 
 
 CASES += [
@@ -230,7 +231,7 @@ CASES += [
      lambda x, index, factor: sum_of_class(index, factor)[:, None]),
     (ONE + "mul.Tensor($1, factor); sum.dim_IntList($2, [0])",
      lambda x, index, factor: sum_of_class(index, factor, 0)),
-    ("arange.default(7); eq.Tensor($0, anywhere); "
+    ("arange.default(16); eq.Tensor($0, anywhere); "
      "full_like.default(anywhere, -2, dtype=torch.float32); "
      "full_like.default(anywhere, 0, dtype=torch.float32); where.self($1, $2, $3); "
      "mul.Tensor($4, factor); sum.dim_IntList($5, [1])", sum_of_class),
