@@ -41,6 +41,7 @@ typedef struct {
   int64_t strips; /* at most all of a row */
   int64_t held;   /* so many strips after these are in registers from there on */
   uint32_t loops; /* that need it */
+  bool early;     /* each strip that registers keep is loaded one strip before it is needed */
 } StripPark;
 
 /* The part of the rows that stays on the processor where several loops need it. */
@@ -53,6 +54,13 @@ typedef struct {
   int64_t row, strip; /* elements */
   int64_t held;       /* registers of a thread for rows that live from a reduction to the next */
   int cluster;        /* thread blocks, each of which has a part of the row; 1: the row is whole */
+  TileBlock *body;    /* the function's; of a ragged row, that of one version */
+  bool ragged;        /* registers keep all strips: */
+  TileValue *limit;   /* columns before it have a true mask, ... */
+  int64_t full;       /* ... all columns of so many strips, ... */
+  int64_t live;       /* ... and none after so many */
+  bool by_elements;   /* no vector loads it */
+  bool versions;      /* this is one of several versions of the kernel */
   StripsFit fit;
   const AxisInfo *axis; /* of the function before the pass */
   uint32_t nvalues;   /* of the function before the pass */
@@ -73,13 +81,16 @@ TileValue *strip_root(TileValue *address);
 bool strip_is_injective(const Strips *s, const AxisInfo *axis, const TileValue *pointer);
 /* Accesses through a and b change their order; false if the kernel does not let them. */
 bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same);
-/* The scalar before which all columns of a row are, where the mask is true; NULL: it is no such
- * mask. */
+/* The scalar, of ragged rows a constant, too, before which all columns of a row are where the mask
+ * is true; NULL: it is no such mask. */
 TileValue *strip_limit(const Strips *s, const TileValue *mask);
 /* The limit of a mask that the loop needs; NULL: it needs none. */
 TileValue *strip_loop_limit(const Strips *s, const StripLoop *l);
 /* May thread blocks each do a part of each row?  Notes what a launch has to check. */
 bool strip_shares_rows(Strips *s, const AxisInfo *axis);
+/* Versions of the kernel for ragged rows: loaded by elements, up to a limit.  False if the kernel
+ * stays as it is; `s` has the length of the row. */
+bool strip_ragged(Strips *s);
 /* Finds the loops for `cluster` thread blocks; false if the kernel stays as it is. */
 bool strip_plan(Strips *s);
 /* Makes them. */

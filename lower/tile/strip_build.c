@@ -12,7 +12,8 @@ typedef struct {
   TileValue *part;  /* where that begins; NULL: the block has the whole row */
   TileValue *leads; /* with `part`: is this the first block? */
   TileValue *limit; /* columns before it have a true mask in this loop; NULL: there is none */
-  bool full;        /* all columns of the strip at hand are before it */
+  bool full;        /* all columns of the strip at hand are before it, ... */
+  bool empty;       /* ... or none is */
   int64_t from;     /* the loop's first strip */
   size_t loop;      /* number of the loop at hand */
   int64_t waits;    /* its strips, the first ones, that are waited for one by one */
@@ -87,6 +88,18 @@ static bool is_full(const Builder *x, const TileValue *v) {
   return x->full && v && strip_limit(x->s, v) == x->limit;
 }
 
+/* Is the mask false in all columns of the strip at hand? */
+static bool is_empty(const Builder *x, const TileValue *v) {
+  while (x->empty && v) {
+    if (strip_limit(x->s, v) == x->limit) return true;
+    const TileOp *op = v->def;
+    if (!op || op->code != TILE_AND) return false;
+    if (strip_limit(x->s, op->args[0]) == x->limit) return true;
+    v = op->args[1];
+  }
+  return false;
+}
+
 /* Parked elements are +0 where the mask is false. */
 static bool is_plus_zero(const TileValue *v) {
   const TileOp *op = v->def;
@@ -120,14 +133,46 @@ static TileOp *park_strip(Builder *x, const StripPark *park) {
   return op;
 }
 
-/* The op on strips.  Where a mask is true in all columns there is none. */
+/* Notes where the strip at hand of a ragged row is. */
+static void set_place(Builder *x) {
+  x->full = x->s->ragged && x->from < x->s->full;
+  x->empty = x->s->ragged && x->from >= x->s->live;
+}
+
+/* Could a thread take several elements at once, but for the mask? */
+static bool has_vectors(const Builder *x, const TileValue *pointer) {
+  unsigned bytes = dtype_bytes((DType)pointer->type.elem);
+  for (int a = 0; a < pointer->type.rank; a++)
+    if (pointer->type.shape[a] == x->s->row)
+      return axis_vector(x->s->axis, pointer, NULL, a, bytes, x->s->strip) > 1;
+  return false;
+}
+
+/* An access to a strip that is full needs no mask.  Of a ragged row the mask stays where there
+ * would be vectors else: these would part the elements among threads so that other accesses would
+ * not have neighbours in a warp. */
+static bool is_unmasked(const Builder *x, const TileValue *pointer, const TileValue *mask) {
+  return is_full(x, mask) && !(x->s->by_elements && has_vectors(x, pointer));
+}
+
+/* What a load gives whose mask is false. */
+static TileValue *unloaded_strip(Builder *x, const TileOp *load) {
+  if (load->args[2]) return strip_of(x, load->args[2]);
+  Type t = strip_type(x->s, load->results[0]->type);
+  return dtype_is_float((DType)t.dtype) ? tile_const_float(&x->b, t, 0)
+                                        : tile_const_int(&x->b, t, 0);
+}
+
+/* The op on strips.  Where a mask is true, or false, in all columns there is none. */
 static TileValue *strip_of_op(Builder *x, TileValue *v) {
   const TileOp *op = v->def;
   Type t = strip_type(x->s, v->type);
+  if (op->code == TILE_SELECT && is_empty(x, op->args[0])) return strip_of(x, op->args[2]);
+  if (v->type.dtype == DT_I1 && is_empty(x, v)) return tile_const_int(&x->b, t, 0);
   bool picks = op->code == TILE_SELECT && is_full(x, op->args[0]);
-  bool unmasked = op->code == TILE_LOAD && is_full(x, op->args[1]);
+  bool unmasked = op->code == TILE_LOAD && is_unmasked(x, op->args[0], op->args[1]);
   if (picks) return strip_of(x, op->args[1]);
-  if (is_full(x, v)) return tile_const_int(&x->b, t, 1);
+  if (is_full(x, v) && !x->s->by_elements) return tile_const_int(&x->b, t, 1);
   for (int i = 0; op->code == TILE_AND && i < 2; i++)
     if (is_full(x, op->args[i])) return strip_of(x, op->args[1 - i]);
   TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
@@ -145,6 +190,8 @@ static TileValue *strip_of(Builder *x, TileValue *v) {
   TileValue *held = op->code == TILE_LOAD ? held_strip(x, op) : NULL;
   if (op->code == TILE_ARANGE) {
     made = strip_range(x, op);
+  } else if (op->code == TILE_LOAD && is_empty(x, op->args[1])) {
+    made = unloaded_strip(x, op);
   } else if (held) {
     made = held;
   } else if (park) {
@@ -200,8 +247,9 @@ static void build_statements(Builder *x, const StripLoop *l, TileValue **acc, bo
       if (!park_of(x, op)) strip_of(x, op->results[0]);
       continue;
     }
+    if (op->code == TILE_STORE && is_empty(x, op->args[2])) continue;
     TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
-    bool unmasked = op->code == TILE_STORE && is_full(x, op->args[2]);
+    bool unmasked = op->code == TILE_STORE && is_unmasked(x, op->args[0], op->args[2]);
     for (uint32_t k = 0; k < op->nargs; k++)
       args[k] = unmasked && k == 2 ? NULL : strip_of(x, op->args[k]);
     if (op->code == TILE_STORE) {
@@ -236,7 +284,8 @@ static TileValue *is_before_limit(Builder *x) {
 
 /* Most strips of a row with a mask are before its end: they have statements without it. */
 static void build_strip(Builder *x, const StripLoop *l, TileValue **acc, bool first) {
-  if (!x->limit) {
+  if (!x->limit || x->s->ragged) {
+    set_place(x);
     build_statements(x, l, acc, first);
     return;
   }
@@ -311,6 +360,7 @@ static void hold_strip(Builder *x, size_t park, int64_t k) {
   const StripPark *p = &x->s->parks.data[park];
   x->rounds++;
   x->from = p->strips + k;
+  set_place(x);
   x->first = tile_const_int(&x->b, type_scalar(DT_I32), x->from * x->s->strip);
   x->held[park][k] = strip_of(x, p->load->results[0]);
   x->first = NULL;
@@ -344,11 +394,17 @@ static int64_t count_parked(const Builder *x) {
   return n;
 }
 
+/* Is what registers keep of it loaded before the loop? */
+static bool begins_whole(const Builder *x, size_t park) {
+  const StripPark *p = &x->s->parks.data[park];
+  return p->first == x->loop && !p->early;
+}
+
 /* Copies what the loop is the first to need, and waits for that here or before each strip. */
 static void build_parks(Builder *x) {
   int64_t strips = count_parked(x);
   for (size_t i = 0; i < x->s->parks.len; i++)
-    for (int64_t k = 0; x->s->parks.data[i].first == x->loop && k < x->s->parks.data[i].held; k++)
+    for (int64_t k = 0; begins_whole(x, i) && k < x->s->parks.data[i].held; k++)
       hold_strip(x, i, k);
   for (int64_t k = 0; k < strips; k++) {
     TileOp *last = park_strips(x, k);
@@ -405,7 +461,7 @@ static void end_loop(Strips *s, const StripLoop *l, TileValue *const *acc) {
 
 /* Has each strip statements of its own, since registers keep what it needs, or it is waited for? */
 static bool is_unrolled(const Builder *x, int64_t from) {
-  if (from < x->waits) return true;
+  if (from < x->waits || x->s->ragged) return true;
   for (size_t i = 0; i < x->s->parks.len; i++) {
     const StripPark *park = &x->s->parks.data[i];
     bool held = park->first <= x->loop && x->loop <= park->last && from >= park->strips;
@@ -414,8 +470,20 @@ static bool is_unrolled(const Builder *x, int64_t from) {
   return false;
 }
 
+/* Loads strip k of what this loop alone needs, before the strip before it is stored: the assembler
+ * moves no load over a store. */
+static void load_early(Builder *x, int64_t k) {
+  for (size_t i = 0; x->s->ragged && k < strip_count(x->s) && i < x->s->parks.len; i++) {
+    const StripPark *park = &x->s->parks.data[i];
+    if (park->first == x->loop && park->early) hold_strip(x, i, k);
+  }
+}
+
 static void build_each(Builder *x, const StripLoop *l, TileValue **acc, int64_t from, int64_t to) {
-  for (x->from = from; x->from < to; x->from++) {
+  for (int64_t k = from; k < to; k++) {
+    if (k == 0) load_early(x, 0);
+    load_early(x, k + 1);
+    x->from = k;
     x->first = tile_const_int(&x->b, type_scalar(DT_I32), x->from * x->s->strip);
     wait_strip(x);
     build_strip(x, l, acc, false);
@@ -436,9 +504,11 @@ static int64_t count_unrolled(const Builder *x) {
 static void build_strips(Builder *x, const StripLoop *l) {
   uint32_t n = count_accumulators(l);
   TileValue **acc = ARENA_ARRAY(x->s->scratch, TileValue *, n);
-  x->b = (TileBuilder){x->s->f, x->s->f->body, l->place, l->place->span};
+  x->b = (TileBuilder){x->s->f, x->s->body, l->place, l->place->span};
   x->waits = count_waits(x, l);
-  x->limit = count_unrolled(x) <= STRIP_BRANCHES_MOST ? strip_loop_limit(x->s, l) : NULL;
+  x->limit = x->s->ragged                                ? x->s->limit
+             : count_unrolled(x) <= STRIP_BRANCHES_MOST ? strip_loop_limit(x->s, l)
+                                                        : NULL;
   build_parks(x);
   x->from = 0;
   if (n) wait_strip(x), build_strip(x, l, acc, true);
@@ -477,7 +547,7 @@ static void build_blocks(Builder *x) {
 
 /* No row is left. */
 static void drop_rows(Strips *s) {
-  for (TileOp *op = s->f->body->last, *prev; op; op = prev) {
+  for (TileOp *op = s->body->last, *prev; op; op = prev) {
     prev = op->prev;
     if (op->nresults && strip_is_row(s, op->results[0])) tile_remove(op);
   }

@@ -417,11 +417,36 @@ static bool plan_programs(Planner *p, int64_t threads, int64_t programs) {
   return true;
 }
 
+/* Registers keep all strips of what several loops need, an element each: a thread loads them one
+ * by one.  As many programs as have so many registers share a multiprocessor; a kernel of one
+ * version is left to the assembler, which then loads weights before reductions meet. */
+static bool hold_whole(Planner *p, int64_t threads) {
+  enum { OTHERS = 16, LEAST = 40 }; /* OTHERS: for addresses and the element at hand */
+  Strips *s = p->s;
+  int64_t registers = OTHERS, each = s->strip / threads;
+  for (size_t i = 0; i < s->parks.len; i++) {
+    StripPark *x = &s->parks.data[i];
+    DType t = (DType)x->load->results[0]->type.dtype;
+    if (x->chained || t == DT_PTR || dtype_bytes(t) > 4) return false;
+    x->held = strip_count(s);
+    x->early = x->loops < 2 && !x->fixed;
+    if (x->fixed && x->loops < 2) x->held = 0;
+    if (x->loops > 1) registers += each * x->held;
+  }
+  if (registers < LEAST) registers = LEAST;
+  int64_t programs = s->u->machine->peaks.threads / threads;
+  while (programs && registers_of(s, programs * threads) < registers) programs--;
+  if (programs > 1 && s->versions && !s->f->options.maxnreg)
+    s->registers = (int)registers_of(s, programs * threads);
+  return programs > 0;
+}
+
 static bool plan_parks(Planner *p) {
   Strips *s = p->s;
-  int64_t threads = s->strip / STRIP_THREAD_ELEMENTS;
+  int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
   for (size_t i = 0; i < s->parks.len; i++)
     s->parks.data[i].chained = any_needs_load(p, s->parks.data[i].load, NULL);
+  if (s->ragged) return hold_whole(p, threads);
   for (int64_t programs = 3; programs > 1; programs--)
     if (plan_programs(p, threads, programs)) return true;
   take_room(p, s->u->machine->shared - STRIP_SHARED_LEFT);
@@ -490,8 +515,8 @@ bool strip_plan(Strips *s) {
   p.counted = ARENA_ARRAY(s->scratch, uint32_t, n);
   p.visited = ARENA_ARRAY(s->scratch, uint32_t, n);
   p.open = ARENA_NEW(s->scratch, StripLoop);
-  tile_walk(s->f->body, note_written, &p);
-  for (TileOp *op = s->f->body->first; op && !p.refused; op = op->next) plan_op(&p, op);
+  tile_walk(s->body, note_written, &p);
+  for (TileOp *op = s->body->first; op && !p.refused; op = op->next) plan_op(&p, op);
   if (p.refused || p.open->sinks.len || !s->loops.len) return false;
   if (!plan_parks(&p) || (s->cluster > 1 && !strip_shares_rows(s, p.axis))) return false;
   assume_passed(&p);

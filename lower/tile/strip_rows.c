@@ -91,6 +91,7 @@ static bool plan_for(const Strips *s, int cluster, Strips *out) {
   *out = (Strips){.u = s->u, .f = s->f, .scratch = s->scratch, .nvalues = s->nvalues};
   out->row = s->row;
   out->strip = s->strip;
+  out->body = s->f->body;
   out->cluster = cluster;
   return s->row % (s->strip * cluster) == 0 && strip_plan(out);
 }
@@ -118,9 +119,10 @@ static bool plan_best(const Strips *s, Strips *best) {
 bool pass_strip_rows(Unit *u) {
   Strips s = {.u = u, .f = u->tile, .scratch = arena_child(u->arena), .nvalues = u->tile->nvalues};
   s.strip = threads_of(&s) * STRIP_THREAD_ELEMENTS;
+  s.cluster = 1;
   Strips best;
   if (!is_crowded(&s)) {
-    leave_room_for_another(&s);
+    if (!strip_ragged(&s)) leave_room_for_another(&s);
   } else if (plan_best(&s, &best)) {
     u->ordered = text_new(u->arena);
     tile_print(&u->ordered, u->tile, u->diags);

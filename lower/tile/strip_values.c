@@ -53,8 +53,9 @@ TileValue *strip_limit(const Strips *s, const TileValue *mask) {
   if (!op || op->code != TILE_LT || !strip_is_row(s, mask)) return NULL;
   const TileOp *all = op->args[1]->def;
   DType t = (DType)op->args[1]->type.dtype;
-  bool scalar = all && all->code == TILE_SPLAT && (t == DT_I32 || t == DT_I64);
-  return scalar && is_columns(s, op->args[0]) ? all->args[0] : NULL;
+  if (!all || (t != DT_I32 && t != DT_I64) || !is_columns(s, op->args[0])) return NULL;
+  if (all->code == TILE_CONST && s->ragged) return op->args[1];
+  return all->code == TILE_SPLAT ? all->args[0] : NULL;
 }
 
 typedef struct {

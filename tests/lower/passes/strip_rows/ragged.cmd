@@ -1,0 +1,8 @@
+# The tile interpreter gives the same before and after the pass where the row ends in any strip, and the nest is right.
+for n in 1 63 64 65 129 511 512; do
+  for passes in fold_ranges strip_rows; do
+    nereid compile ragged.tile --run-passes $passes --emit tile |
+      nereid run - x_ptr=randn:bf16[2,$n] w_ptr=rand:bf16[$n] out_ptr=empty:bf16[2,$n] n=$n --grid 2 --device interp
+  done
+  nereid run ragged.tile x_ptr=randn:bf16[2,$n] w_ptr=rand:bf16[$n] out_ptr=empty:bf16[2,$n] n=$n --grid 2 --device nest
+done
