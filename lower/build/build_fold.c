@@ -81,9 +81,9 @@ static void combine_region(Build *s, NestStmt *st, const TileBlock *from) {
 
 /* A scan takes the layout that its operand is held in, if the digits of its axis are in the order
  * that lower/bind/bind_scan.c takes.  Where a thread's runs are single elements, and the tile fits
- * a quarter of shared memory, shuffles for each element cost more than an exchange. */
+ * a third of shared memory, shuffles for each element cost more than an exchange. */
 static bool scans_in_place(Build *s, const TileOp *op, const Layout *l) {
-  enum { FEW = 4, PART = 4 };
+  enum { FEW = 4, PART = 3 };
   const Type *t = &op->args[0]->type;
   int axis = (int)tile_int(op, TA_axis, 0), last = -1;
   int32_t chunks = 1, extent[HW_COUNT + 1] = {0};
