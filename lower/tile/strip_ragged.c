@@ -59,13 +59,13 @@ static TileValue *find_limit(const Strips *s) {
   return limit;
 }
 
-/* The constant limit of a load, if an eighth of the row and more is after it. */
+/* The constant limit of a load, if a quarter of the row and more is after it. */
 static TileValue *find_constant_limit(const Strips *s) {
   int64_t columns;
   for (const TileOp *op = s->f->body->first; op; op = op->next) {
     if (op->code != TILE_LOAD || !strip_is_row(s, op->results[0]) || !op->args[1]) continue;
     TileValue *limit = limit_within(s, op->args[1]);
-    if (limit && tile_const_value(limit, &columns) && 8 * columns <= 7 * s->row) return limit;
+    if (limit && tile_const_value(limit, &columns) && 4 * columns <= 3 * s->row) return limit;
   }
   return NULL;
 }
@@ -78,7 +78,7 @@ static bool find_strips(Strips *s) {
   if (each < EACH_LEAST || each > EACH_MOST || s->row % (STRIPS_MOST * threads)) return false;
   s->limit = find_limit(s);
   s->by_elements = s->limit != NULL;
-  if (!s->limit) s->limit = find_constant_limit(s);
+  if (!s->limit && each == EACH_MOST) s->limit = find_constant_limit(s);
   s->strip = s->row / STRIPS_MOST;
   if (!s->by_elements && s->strip < VECTOR * threads) s->strip = VECTOR * threads;
   return s->limit && s->row % s->strip == 0;
