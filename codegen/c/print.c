@@ -160,10 +160,12 @@ double c_program_ns(const char *unit) {
   return *end == ';' ? ns : HUGE_VAL;
 }
 
-bool c_adds_short_products(const char *unit) {
-  const bool adds = strstr(unit, "\nBLOCK_OF_SUMS(") || strstr(unit, " vfma_f32(");
-  return strstr(unit, "dot2_i32(") || strstr(unit, "dot4_i32(") ||
-         (adds && strstr(unit, "load_bf16("));
+bool c_adds_products(const char *unit) {
+  const char *kernel = strstr(unit, KERNEL_MARK);
+  if (!kernel) return true;
+  return strstr(kernel, "vfma_f32(") || strstr(kernel, "vfma_f64(") || strstr(kernel, "dot2_i32(") ||
+         strstr(kernel, "dot4_i32(") ||
+         (strstr(kernel, "\nBLOCK_OF_SUMS(") && strstr(unit, "load_bf16("));
 }
 
 bool c_join(Text *out, Arena *a, const char *const *units, size_t n) {

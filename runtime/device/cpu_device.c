@@ -41,8 +41,8 @@ enum { LIBRARY_KERNELS = 8, BRIEF_LIBRARY_KERNELS = 16 };
 
 /* How much the C compiler optimizes a library's kernels.  GCC takes 0.5 to 0.7 of its time with the
  * flags of LIGHT, and calls take no longer: loops of products are functions, which are compiled at
- * -O2 in any library, and the vectorizer is what others need of -O2.  Products of bf16 take an
- * eighth longer (decision 772). */
+ * -O2 in any library, and the vectorizer is what others need of -O2.  Kernels that
+ * add products by themselves, or of bf16, take up to twice as long (decision 772). */
 typedef enum { FULL, LIGHT, BRIEF, EFFORTS } Effort;
 static const char *const effort_options[EFFORTS] = {
     "", "-O1 -ftree-vectorize -ftree-vrp", "-Og"};
@@ -471,7 +471,7 @@ static int less_time_first(const void *a, const void *b) {
 }
 
 static Effort least_effort(const LoadItem *item) {
-  const bool full = cpu_is_library(item->variant) || c_adds_short_products(item->variant->code);
+  const bool full = cpu_is_library(item->variant) || c_adds_products(item->variant->code);
   return full ? FULL : LIGHT;
 }
 
