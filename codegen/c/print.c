@@ -163,8 +163,8 @@ double c_program_ns(const char *unit) {
 bool c_adds_products(const char *unit) {
   const char *kernel = strstr(unit, KERNEL_MARK);
   if (!kernel) return true;
-  return strstr(kernel, "vfma_f32(") || strstr(kernel, "vfma_f64(") || strstr(kernel, "dot2_i32(") ||
-         strstr(kernel, "dot4_i32(") ||
+  return strstr(kernel, "vfma_f32(") || strstr(kernel, "vfma_f64(") ||
+         strstr(kernel, "dot2_i32(") || strstr(kernel, "dot4_i32(") ||
          (strstr(kernel, "\nBLOCK_OF_SUMS(") && strstr(unit, "load_bf16("));
 }
 
