@@ -35,10 +35,13 @@ typedef struct {
   int64_t radix[FOURIER_RADICES_MAX];
 } Search;
 
+/* Of real elements the first radix has half of the work, and later ones that of the rows kept. */
 static int64_t form_cost(const FourierForm *f) {
   int64_t cost = 0;
-  for (uint32_t i = 0; i < f->n; i++)
-    cost += f->size / f->radix[i] * codelet_cost(f->radix[i]) + ELEMENT_COST * f->size;
+  for (uint32_t i = 0; i < f->n; i++) {
+    int64_t all = f->size / f->radix[i] * codelet_cost(f->radix[i]) + ELEMENT_COST * f->size;
+    cost += !f->half ? all : i ? all * f->kept / f->radix[0] : all / 2;
+  }
   return cost;
 }
 

@@ -1,49 +1,29 @@
-/* Fourier transforms as products with tables of cosines and sines, determinants.
+/* Fourier transforms, determinants.
  *
  * Transforms are computed in f64: what cancels out is small beside the sums that it comes from. */
-#include <math.h>
-
 #include "graph/messages.h"
 #include "import/messages.h"
 #include "import/onnx/onnx_op.h"
 
-enum { TABLE_MAX = 1 << 22 };
-
-/* f(2 pi t k / n) for t below n and k below m, [n, m]. */
-static Node *constant_table(OnnxCall *c, double (*f)(double), Dim rows, Dim columns) {
-  if (!dim_is_int(rows) || !dim_is_int(columns)) onnx_lack(c, "a length that is symbolic");
-  int64_t n = rows->value, m = columns->value;
-  if (n < 1 || n > TABLE_MAX || m > TABLE_MAX / n) onnx_lack(c, "a table above 2^22 elements");
-  OnnxKnown k = {.dtype = DT_F64, .rank = 2, .shape = (int64_t[]){n, m}, .n = (uint32_t)(n * m)};
-  onnx_evaluates(c, k.n);
-  k.at = ARENA_ARRAY(c->b.in.g->arena, OnnxElement, k.n);
-  for (int64_t t = 0; t < n; t++)
-    for (int64_t i = 0; i < m; i++)
-      k.at[t * m + i].number = f(2 * M_PI * (double)(t * i % n) / (double)n);
-  return onnx_constant(c, &k);
-}
-
-static Node *exact_product(Build *b, Node *x, Node *table) {
-  return build_product(b, OP_aten_matmul_default, x, table, ROUNDS_NEVER);
+static Node *complex_of(Build *b, Node *re, Node *im) {
+  if (!im) im = build_full(b, rank_of(re), re->type.shape, build_int(b, 0), re->type.dtype);
+  return build_op2(b, OP_aten_complex_default, re, im);
 }
 
 /* The transform along the last axis of the real and imaginary parts (which may be NULL): its first
  * m elements, and a last axis of the two parts. */
 static Node *transform(OnnxCall *c, Node *re, Node *im, Dim m, bool inverse) {
   Build *b = &c->b;
-  Dim n = re->type.shape[rank_of(re) - 1];
-  Node *cosine = constant_table(c, cos, n, m), *sine = constant_table(c, sin, n, m);
-  if (!inverse) sine = build_op1(b, OP_aten_neg_default, sine);
-  Node *out_re = exact_product(b, re, cosine);
-  Node *out_im = exact_product(b, re, sine);
-  if (im) {
-    out_re = build_sub(b, out_re, exact_product(b, im, sine));
-    out_im = build_add(b, out_im, exact_product(b, im, cosine));
-  }
-  Node *both[] = {build_unsqueeze(b, out_re, rank_of(out_re)),
-                  build_unsqueeze(b, out_im, rank_of(out_im))};
-  Node *y = build_cat(b, 2, both, rank_of(out_re));
-  return inverse ? build_with(b, OP_aten_div_Tensor, y, arg_dim(n)) : y;
+  uint32_t last = rank_of(re) - 1;
+  Dim n = re->type.shape[last];
+  if (dim_range(onnx_dims(c), n).hi < 1) onnx_fail(c, E_GRAPH_TRANSFORM, infer_dim_text(&b->in, n));
+  bool half = !im && m != n && !inverse;
+  OpId op = half      ? OP_aten_fft_rfft_default
+            : inverse ? OP_aten_fft_ifft_default
+                      : OP_aten_fft_fft_default;
+  Node *y = build_op1(b, op, im ? complex_of(b, re, im) : re);
+  y = build_op1(b, OP_aten_view_as_real_default, y);
+  return m == y->type.shape[last] ? y : build_slice(b, y, last, build_const(b, 0), m, 1);
 }
 
 /* Part i of the last axis, NULL if there is none. */
@@ -73,21 +53,6 @@ static Node *fit(OnnxCall *c, Node *x, uint32_t axis, Dim n) {
   return build(b, OP_aten_constant_pad_nd_default, 2, args);
 }
 
-/* A part of all n elements of a spectrum, of which x has the first half: the others are the same in
- * reverse order, or for the imaginary part their negatives. */
-static Node *whole_spectrum(OnnxCall *c, Node *x, Dim n, bool imaginary) {
-  Build *b = &c->b;
-  Dims *d = onnx_dims(c);
-  uint32_t last = rank_of(x) - 1;
-  Dim half = half_length(c, n), end = dim_add(d, dim_sub(d, n, half), build_const(b, 1));
-  if (dim_is(end, 1)) return x;
-  Node *rest = build_slice(b, x, last, build_const(b, 1), end, 1);
-  Dim axis = build_const(b, last);
-  rest = build(b, OP_aten_flip_default, ARGS(arg_node(rest), arg_dims(b->in.g, 1, &axis)));
-  if (imaginary) rest = build_op1(b, OP_aten_neg_default, rest);
-  return build_cat(b, 2, (Node *[]){x, rest}, last);
-}
-
 /* Real numbers, of which x is one side of the spectrum; their number is given, or even. */
 static void set_inverse_of_half(OnnxCall *c, Node *x, uint32_t axis) {
   Build *b = &c->b;
@@ -97,10 +62,9 @@ static void set_inverse_of_half(OnnxCall *c, Node *x, uint32_t axis) {
   Dim n = onnx_has(c, 1) ? onnx_need_dim(c, 1) : dim_mul(onnx_dims(c), given, build_const(b, 2));
   x = fit(c, x, axis, half_length(c, n));
   x = build_transpose(b, build_to(b, x, DT_F64), axis, rank - 2);
-  Node *re = whole_spectrum(c, complex_part(c, x, 0), n, false), *im = complex_part(c, x, 1);
-  if (im) im = whole_spectrum(c, im, n, true);
-  Node *y = transform(c, re, im, n, true);
-  y = build_slice(b, y, rank - 1, build_const(b, 0), build_const(b, 1), 1);
+  Node *y = complex_of(b, complex_part(c, x, 0), complex_part(c, x, 1));
+  y = build_with(b, OP_aten_fft_irfft_default, y, arg_dim(n));
+  y = build_unsqueeze(b, y, rank - 1);
   onnx_set(c, 0, build_to(b, build_transpose(b, y, axis, rank - 2), t));
 }
 

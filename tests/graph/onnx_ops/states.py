@@ -100,9 +100,22 @@ def col2im(image, block, strides, dilations, pads):
             fold(x, image, block, strides, dilations, pads))
 
 
-# ---- DFT: from one side of the spectrum to real numbers ----
+# ---- DFT, also from one side of the spectrum to real numbers, and STFT ----
 
 HALF = normal(2, 5, 3, 2)
+SIGNAL = normal(2, 40, 1)
+
+
+def joined(x):
+    return x[..., 0] + 1j * x[..., 1]
+
+
+def parts(x):
+    return np.stack([x.real, x.imag], -1).astype(F)
+
+
+def frames(x, length, step):
+    return np.stack([x[:, i:i + length] for i in range(0, x.shape[1] - length + 1, step)], 1)
 
 
 def real_inverse(x, n, axis):
@@ -135,6 +148,15 @@ CASES = [
      real_inverse(HALF, 7, 1)),
     ("DFT", 20, [HALF, np.array(12), np.array(1)], dict(inverse=1, onesided=1),
      real_inverse(HALF, 12, 1)),
+    ("DFT", 20, [HALF, None, np.array(1)], {}, parts(np.fft.fft(joined(HALF), axis=1))),
+    ("DFT", 20, [HALF, np.array(9), np.array(1)], dict(inverse=1),
+     parts(np.fft.ifft(joined(HALF), 9, axis=1))),
+    ("DFT", 17, [SIGNAL], dict(axis=1, onesided=1), parts(np.fft.rfft(SIGNAL[..., 0]))),
+    ("DFT", 17, [SIGNAL, np.array(37)], dict(axis=1), parts(np.fft.fft(SIGNAL[..., 0], 37))),
+    ("STFT", 17, [SIGNAL, np.array(4), SIGNAL[0, :12, 0]], dict(onesided=1),
+     parts(np.fft.rfft(frames(SIGNAL[..., 0], 12, 4) * SIGNAL[0, :12, 0]))),
+    ("STFT", 17, [SIGNAL, np.array(5), None, np.array(10)], dict(onesided=0),
+     parts(np.fft.fft(frames(SIGNAL[..., 0], 10, 5)))),
     ("RandomUniform", 1, [], dict(shape=[2, 3], low=2.0, high=2.0, seed=5.0),
      np.full((2, 3), 2, F)),
     ("RandomUniformLike", 1, [IMAGE], dict(low=-1.5, high=-1.5, dtype=11),
