@@ -192,11 +192,11 @@ static void check_places(Infer *in, const char *param, const ValueType *x, const
   if (n != FOURIER_PLACES) infer_fail(in, E_GRAPH_TRANSFORM_SIZES, n, FOURIER_PLACES);
   Dim end = dim_add(d, at[0], infer_const(in, 1));
   for (uint32_t i = 0; i < FOURIER_AXES; i++) {
-    if (dim_range(d, at[i + 1]).lo < 0)
+    if (dim_range(d, at[i + 1]).hi < 0)
       infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[i + 1]));
     end = dim_add(d, end, dim_mul(d, at[i + 1], dim_sub(d, size[i], infer_const(in, 1))));
   }
-  if (dim_range(d, at[0]).lo < 0) infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[0]));
+  if (dim_range(d, at[0]).hi < 0) infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[0]));
   if (!infer_at_least(in, count, end))
     infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, dim_sub(d, count, end)));
 }

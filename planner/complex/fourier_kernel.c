@@ -104,16 +104,23 @@ static Node *in_three_axes(Build *b, Node *x, const Dim *size, bool last) {
   return last ? build_transpose(b, y, 1, 2) : y;
 }
 
+/* Is y in memory as it is, or by strides that are not negative? */
+static bool is_strided(Build *b, Node *y, Strided *s) {
+  if (!strided_of(b->in.g, y, s) || s->memory->kind == NODE_GETITEM) return false;
+  for (uint32_t i = 0; i < rank_of(y); i++)
+    if (dim_range(build_dims(b), s->stride[i]).lo < 0) return false;
+  return s->memory->type.dtype == y->type.dtype;
+}
+
 static Operand3 operand_of(Build *b, Node *x, const Dim *size, bool last) {
   Strided s;
   Node *y = in_three_axes(b, x, size, last);
-  if (!strided_of(b->in.g, y, &s) || s.memory->kind == NODE_GETITEM) {
+  if (!is_strided(b, y, &s)) {
     x = build_op1(b, OP_aten_clone_default, x);
     y = in_three_axes(b, x, size, last);
     BUG_IF(!strided_of(b->in.g, y, &s), "a copy is dense");
   }
-  Operand3 o = {s.memory, {s.offset, s.stride[0], s.stride[1], s.stride[2]}};
-  return o;
+  return (Operand3){s.memory, {s.offset, s.stride[0], s.stride[1], s.stride[2]}};
 }
 
 static Node *memory_of(Build *b, uint32_t rank, const Dim *shape, DType t) {
@@ -169,10 +176,7 @@ static bool find_sizes(Build *b, const Node *x, uint32_t axis, Dim *size) {
 bool fourier_has_kernel(Build *b, const Node *x, Dim n, bool half) {
   FourierForm f;
   bool known = b->in.g->host && dim_is_int(n) && n->value > 1 && rank_of(x) < GRAPH_RANK_MAX;
-  if (!known || !find_form(n->value, half, false, &f)) return false;
-  for (uint32_t i = 0; i < rank_of(x); i++)
-    if (dim_range(b->in.g->dims, x->type.shape[i]).lo < 1) return false;
-  return true;
+  return known && find_form(n->value, half, false, &f);
 }
 
 /* Are the rows so few that most lanes of a vector would have none? */
