@@ -413,53 +413,53 @@ static void layer_norm_backward_program(const char *args, const uint32_t *grid, 
   vf32 t73[32];
   vi32 t80;
   vi32 t95;
-  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:34 */
+  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:37 */
   const int32_t t52 = lane * 4;
   const int t79 = 1;
-  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:38 */
-  const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:41 */
+  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:41 */
+  const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:44 */
   char *t1 = dy_ptr + 4ll * t0;
   const int64_t t53 = (int64_t)t52;
   char *t54 = t1 + t53;
-  char *t5 = x_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:42 */
+  char *t5 = x_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:45 */
   char *t57 = t5 + t53;
-  char *t60 = w_ptr + t53; /* ../../examples/kernels/layer_norm.py:43 */
-  char *t10 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:44 */
+  char *t60 = w_ptr + t53; /* ../../examples/kernels/layer_norm.py:46 */
+  char *t10 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:47 */
   const float rstd = load_f32(t10);
-  char *t11 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:45 */
+  char *t11 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:48 */
   const float t12 = load_f32(t11);
-  const float t18 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:49 */
+  const float t18 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:52 */
   UNROLL(4) for (int a = 0; a < 4; a++) {
     t64[a] = vsplat_f32((-0.0f));
-    wdy_1[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:50 */
+    wdy_1[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:53 */
   }
-  char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:51 */
-  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:41 */
+  char *t22 = dx_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:54 */
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:44 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       dy[4*a + a_2] = vsplat_f32(0.0f);
       t51[4*a + a_2] = (32*a + 8*a_2) < n_cols;
       if (t51[4*a + a_2]) dy[4*a + a_2] = vload_f32(t54 + 128*a + 32*a_2);
-      x = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:42 */
+      x = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:45 */
       if (t51[4*a + a_2]) x = vload_f32(t57 + 128*a + 32*a_2);
-      const vf32 t62 = x - t12; /* ../../examples/kernels/layer_norm.py:45 */
+      const vf32 t62 = x - t12; /* ../../examples/kernels/layer_norm.py:48 */
       const vf32 t63 = t62 * rstd;
       xhat[4*a + a_2] = t51[4*a + a_2] ? t63 : vsplat_f32(0.0f);
-      w = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:43 */
+      w = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:46 */
       if (t51[4*a + a_2]) w = vload_f32(t60 + 128*a + 32*a_2);
-      wdy[4*a + a_2] = w * dy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:48 */
-      const vf32 t16 = xhat[4*a + a_2] * wdy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:49 */
+      wdy[4*a + a_2] = w * dy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:51 */
+      const vf32 t16 = xhat[4*a + a_2] * wdy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:52 */
       t64[a_2] = t64[a_2] + t16;
-      wdy_1[a_2] = wdy_1[a_2] + wdy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:50 */
-      t73[4*a + a_2] = -xhat[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:51 */
+      wdy_1[a_2] = wdy_1[a_2] + wdy[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:53 */
+      t73[4*a + a_2] = -xhat[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:54 */
     }
   }
-  t65 = t64[0]; /* ../../examples/kernels/layer_norm.py:49 */
-  wdy_2 = wdy_1[0]; /* ../../examples/kernels/layer_norm.py:50 */
-  UNROLL(3) for (int r = 0; r < 3; r++) { /* ../../examples/kernels/layer_norm.py:49 */
+  t65 = t64[0]; /* ../../examples/kernels/layer_norm.py:52 */
+  wdy_2 = wdy_1[0]; /* ../../examples/kernels/layer_norm.py:53 */
+  UNROLL(3) for (int r = 0; r < 3; r++) { /* ../../examples/kernels/layer_norm.py:52 */
     t65 = t65 + t64[r + 1];
-    wdy_2 = wdy_2 + wdy_1[r + 1]; /* ../../examples/kernels/layer_norm.py:50 */
+    wdy_2 = wdy_2 + wdy_1[r + 1]; /* ../../examples/kernels/layer_norm.py:53 */
   }
-  const vf32 t66 = __builtin_shufflevector(t65, t65, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:49 */
+  const vf32 t66 = __builtin_shufflevector(t65, t65, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:52 */
   t65 = t65 + t66;
   const vf32 t67 = __builtin_shufflevector(t65, t65, 2, 3, 0, 1, 6, 7, 4, 5);
   t65 = t65 + t67;
@@ -467,7 +467,7 @@ static void layer_norm_backward_program(const char *args, const uint32_t *grid, 
   t65 = t65 + t68;
   const float t17 = t65[0];
   const float along = t17 / t18;
-  const vf32 t69 = __builtin_shufflevector(wdy_2, wdy_2, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:50 */
+  const vf32 t69 = __builtin_shufflevector(wdy_2, wdy_2, 4, 5, 6, 7, 0, 1, 2, 3); /* ../../examples/kernels/layer_norm.py:53 */
   wdy_2 = wdy_2 + t69;
   const vf32 t70 = __builtin_shufflevector(wdy_2, wdy_2, 2, 3, 0, 1, 6, 7, 4, 5);
   wdy_2 = wdy_2 + t70;
@@ -475,18 +475,18 @@ static void layer_norm_backward_program(const char *args, const uint32_t *grid, 
   wdy_2 = wdy_2 + t71;
   const float t19 = wdy_2[0];
   const float mean = t19 / t18;
-  char *t78 = t22 + t53; /* ../../examples/kernels/layer_norm.py:51 */
+  char *t78 = t22 + t53; /* ../../examples/kernels/layer_norm.py:54 */
   for (int a = 0; a < 32; a++) {
     const vf32 t74 = vfma_f32(t73[a], vsplat_f32(along), wdy[a]);
     const vf32 t75 = t74 - mean;
     const vf32 t76 = t75 * rstd;
     if (t51[a]) vstore_f32(t78 + 32*a, t76);
   }
-  const int32_t group = rem_i32(row, 8); /* ../../examples/kernels/layer_norm.py:53 */
-  const int32_t t29 = group * n_cols; /* ../../examples/kernels/layer_norm.py:54 */
+  const int32_t group = rem_i32(row, 8); /* ../../examples/kernels/layer_norm.py:56 */
+  const int32_t t29 = group * n_cols; /* ../../examples/kernels/layer_norm.py:57 */
   char *t30 = dw_parts_ptr + 4ll * t29;
-  char *t32 = db_parts_ptr + 4ll * t29; /* ../../examples/kernels/layer_norm.py:55 */
-  char *t33 = locks_ptr + 4ll * group; /* ../../examples/kernels/layer_norm.py:56 */
+  char *t32 = db_parts_ptr + 4ll * t29; /* ../../examples/kernels/layer_norm.py:58 */
+  char *t33 = locks_ptr + 4ll * group; /* ../../examples/kernels/layer_norm.py:59 */
   for (uint32_t turns = 0;;) {
     t80 = vselect_i32(vfirst(t79), vatomic_cas_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t79), vsplat_i32(0), vsplat_i32(1), __ATOMIC_ACQ_REL), t80);
     vscatter_mask_i32(vsplat_u64((uint64_t)(shared)), vfirst(t79), t80);
@@ -494,23 +494,23 @@ static void layer_norm_backward_program(const char *args, const uint32_t *grid, 
     const bool t36 = t34 == 1;
     const bool cond = t36;
     if (!cond) break;
-    if (wait_turn(waiting, &turns, "../../examples/kernels/layer_norm.py:56", pid_0, pid_1, pid_2)) return;
+    if (wait_turn(waiting, &turns, "../../examples/kernels/layer_norm.py:59", pid_0, pid_1, pid_2)) return;
   }
-  char *t83 = t30 + t53; /* ../../examples/kernels/layer_norm.py:58 */
+  char *t83 = t30 + t53; /* ../../examples/kernels/layer_norm.py:61 */
   for (int a = 0; a < 32; a++) {
     t37 = vsplat_f32(0);
     if (t51[a]) t37 = vload_f32(t83 + 32*a);
     const vf32 t85 = vfma_f32(dy[a], xhat[a], t37);
     if (t51[a]) vstore_f32(t83 + 32*a, t85);
   }
-  char *t90 = t32 + t53; /* ../../examples/kernels/layer_norm.py:59 */
+  char *t90 = t32 + t53; /* ../../examples/kernels/layer_norm.py:62 */
   for (int a = 0; a < 32; a++) {
     t43 = vsplat_f32(0);
     if (t51[a]) t43 = vload_f32(t90 + 32*a);
     const vf32 t92 = t43 + dy[a];
     if (t51[a]) vstore_f32(t90 + 32*a, t92);
   }
-  t95 = vselect_i32(vfirst(t79), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t79), vsplat_i32(0), __ATOMIC_ACQ_REL), t95); /* ../../examples/kernels/layer_norm.py:61 */
+  t95 = vselect_i32(vfirst(t79), vatomic_xchg_i32(vramp_u64((uint64_t)(t33), 0), vfirst(t79), vsplat_i32(0), __ATOMIC_ACQ_REL), t95); /* ../../examples/kernels/layer_norm.py:64 */
 }
 
 /* About how many nanoseconds a program takes. */

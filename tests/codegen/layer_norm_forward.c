@@ -346,25 +346,25 @@ static void layer_norm_forward_program(const char *args, const uint32_t *grid, u
   vf32 t34[4];
   vf32 t35;
   vf32 t47[64];
-  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:17 */
+  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:20 */
   const int32_t t26 = lane * 4;
   const int t50 = 1;
-  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:19 */
-  const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:22 */
+  const int32_t row = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:22 */
+  const int32_t t0 = row * n_cols; /* ../../examples/kernels/layer_norm.py:25 */
   char *t1 = x_ptr + 4ll * t0;
   const int64_t t27 = (int64_t)t26;
   char *t28 = t1 + t27;
-  const float t5 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:23 */
+  const float t5 = (float)n_cols; /* ../../examples/kernels/layer_norm.py:26 */
   UNROLL(4) for (int a = 0; a < 4; a++) {
     x_1[a] = vsplat_f32((-0.0f));
-    t34[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:25 */
+    t34[a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:28 */
   }
-  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/layer_norm.py:22 */
+  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/layer_norm.py:25 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       x[4*a + a_2] = vsplat_f32(0.0f);
       t25[4*a + a_2] = (32*a + 8*a_2) < n_cols;
       if (t25[4*a + a_2]) x[4*a + a_2] = vload_f32(t28 + 128*a + 32*a_2);
-      x_1[a_2] = x_1[a_2] + x[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:23 */
+      x_1[a_2] = x_1[a_2] + x[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:26 */
     }
   }
   x_2 = x_1[0];
@@ -379,11 +379,11 @@ static void layer_norm_forward_program(const char *args, const uint32_t *grid, u
   x_2 = x_2 + t31;
   const float t4 = x_2[0];
   const float mean = t4 / t5;
-  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/layer_norm.py:24 */
+  for (int a = 0; a < 16; a++) { /* ../../examples/kernels/layer_norm.py:27 */
     UNROLL(4) for (int a_2 = 0; a_2 < 4; a_2++) {
       const vf32 t33 = x[4*a + a_2] - mean;
       centered[4*a + a_2] = t25[4*a + a_2] ? t33 : vsplat_f32(0.0f);
-      const vf32 t8 = centered[4*a + a_2] * centered[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:25 */
+      const vf32 t8 = centered[4*a + a_2] * centered[4*a + a_2]; /* ../../examples/kernels/layer_norm.py:28 */
       t34[a_2] = t34[a_2] + t8;
     }
   }
@@ -401,29 +401,29 @@ static void layer_norm_forward_program(const char *args, const uint32_t *grid, u
   const float t11 = t9 / t5;
   const float t12 = t11 + eps;
   const float rstd = 1 / sqrt_f32(t12);
-  char *t41 = w_ptr + t27; /* ../../examples/kernels/layer_norm.py:26 */
-  char *t44 = b_ptr + t27; /* ../../examples/kernels/layer_norm.py:27 */
-  char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:28 */
-  const int32_t row_1 = row + 1; /* ../../examples/kernels/layer_norm.py:22 */
+  char *t41 = w_ptr + t27; /* ../../examples/kernels/layer_norm.py:29 */
+  char *t44 = b_ptr + t27; /* ../../examples/kernels/layer_norm.py:30 */
+  char *t18 = out_ptr + 4ll * t0; /* ../../examples/kernels/layer_norm.py:31 */
+  const int32_t row_1 = row + 1; /* ../../examples/kernels/layer_norm.py:25 */
   const int32_t t51 = row_1 * n_cols;
   char *t52 = x_ptr + 4ll * t51;
   char *t53 = t52 + t27;
-  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:26 */
+  for (int a = 0; a < 64; a++) { /* ../../examples/kernels/layer_norm.py:29 */
     w = vsplat_f32(0);
     if (t25[a]) w = vload_f32(t41 + 32*a);
-    b = vsplat_f32(0); /* ../../examples/kernels/layer_norm.py:27 */
+    b = vsplat_f32(0); /* ../../examples/kernels/layer_norm.py:30 */
     if (t25[a]) b = vload_f32(t44 + 32*a);
-    const vf32 t46 = centered[a] * rstd; /* ../../examples/kernels/layer_norm.py:28 */
+    const vf32 t46 = centered[a] * rstd; /* ../../examples/kernels/layer_norm.py:31 */
     t47[a] = vfma_f32(t46, w, b);
-    __builtin_prefetch(t53 + 32*a, 0, 2); /* ../../examples/kernels/layer_norm.py:22 */
+    __builtin_prefetch(t53 + 32*a, 0, 2); /* ../../examples/kernels/layer_norm.py:25 */
   }
-  char *t49 = t18 + t27; /* ../../examples/kernels/layer_norm.py:28 */
+  char *t49 = t18 + t27; /* ../../examples/kernels/layer_norm.py:31 */
   for (int a = 0; a < 64; a++) {
     if (t25[a]) vstream_f32(t49 + 32*a, t47[a], stream);
   }
-  char *t23 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:29 */
+  char *t23 = mean_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:32 */
   if (t50 > 0) store_f32(t23, mean);
-  char *t24 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:30 */
+  char *t24 = rstd_ptr + 4ll * row; /* ../../examples/kernels/layer_norm.py:33 */
   if (t50 > 0) store_f32(t24, rstd);
 }
 

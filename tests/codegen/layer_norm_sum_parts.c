@@ -420,11 +420,11 @@ static void layer_norm_sum_parts_program(const char *args, const uint32_t *grid,
   vf32 dw_2[16];
   vf32 db_1[64];
   vf32 db_2[16];
-  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:91 */
+  const int32_t lane = 0; /* ../../examples/kernels/layer_norm.py:147 */
   const int32_t t23 = lane * 4;
-  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:93 */
+  const int32_t t0 = (int32_t)pid_0; /* ../../examples/kernels/layer_norm.py:149 */
   const int32_t t1 = t0 * 128;
-  const int32_t t20 = lane + t1; /* ../../examples/kernels/layer_norm.py:96 */
+  const int32_t t20 = lane + t1; /* ../../examples/kernels/layer_norm.py:152 */
   UNROLL(16) for (int b = 0; b < 16; b++) {
     const int32_t t21 = t20 + (8*b);
     t22[b] = lanes_below(t21, n_cols);
@@ -434,46 +434,46 @@ static void layer_norm_sum_parts_program(const char *args, const uint32_t *grid,
   const int64_t t26 = (int64_t)n_cols;
   const int64_t t30 = (int64_t)t1;
   const int64_t t31 = t30 * 4ll;
-  char *t37 = db_parts_ptr + t24; /* ../../examples/kernels/layer_norm.py:97 */
-  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:96 */
+  char *t37 = db_parts_ptr + t24; /* ../../examples/kernels/layer_norm.py:153 */
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:152 */
     const int64_t t29 = t26 * (int64_t)(4*a);
     char *t27 = t25 + t29;
     t32[a] = t27 + t31;
-    const int64_t t41 = t26 * (int64_t)(4*a); /* ../../examples/kernels/layer_norm.py:97 */
+    const int64_t t41 = t26 * (int64_t)(4*a); /* ../../examples/kernels/layer_norm.py:153 */
     char *t39 = t37 + t41;
     t44[a] = t39 + t31;
   }
   for (int a = 0; a < 8; a++) {
     UNROLL(16) for (int b = 0; b < 16; b++) {
       db[16*a + b] = vsplat_f32(0.0f);
-      dw[16*a + b] = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:96 */
+      dw[16*a + b] = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:152 */
       if (t22[b] == LANES) dw[16*a + b] = vload_f32(t32[a] + 32*b);
       else dw[16*a + b] = vload_first_f32(t32[a] + 32*b, t22[b], dw[16*a + b]);
     }
   }
-  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:97 */
+  for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:153 */
     UNROLL(16) for (int b = 0; b < 16; b++) {
       if (t22[b] == LANES) db[16*a + b] = vload_f32(t44[a] + 32*b);
       else db[16*a + b] = vload_first_f32(t44[a] + 32*b, t22[b], db[16*a + b]);
     }
   }
-  char *t49 = dw_ptr + t24; /* ../../examples/kernels/layer_norm.py:98 */
+  char *t49 = dw_ptr + t24; /* ../../examples/kernels/layer_norm.py:154 */
   char *t52 = t49 + t31;
   for (int b = 0; b < 16; b++) {
     for (int a = 0; a < 4; a++) {
       dw_1[b + 16*a] = vsplat_f32((-0.0f));
-      db_1[b + 16*a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:99 */
+      db_1[b + 16*a] = vsplat_f32((-0.0f)); /* ../../examples/kernels/layer_norm.py:155 */
     }
   }
-  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:98 */
+  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:154 */
     UNROLL(2) for (int a = 0; a < 2; a++) {
       for (int a_2 = 0; a_2 < 4; a_2++) {
         dw_1[b + 16*a_2] = dw_1[b + 16*a_2] + dw[64*a + 16*a_2 + b];
-        db_1[b + 16*a_2] = db_1[b + 16*a_2] + db[64*a + 16*a_2 + b]; /* ../../examples/kernels/layer_norm.py:99 */
+        db_1[b + 16*a_2] = db_1[b + 16*a_2] + db[64*a + 16*a_2 + b]; /* ../../examples/kernels/layer_norm.py:155 */
       }
     }
   }
-  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:98 */
+  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:154 */
     dw_2[b] = dw_1[b];
     for (int r = 0; r < 3; r++) {
       dw_2[b] = dw_2[b] + dw_1[b + 16*r + 16];
@@ -484,7 +484,7 @@ static void layer_norm_sum_parts_program(const char *args, const uint32_t *grid,
     if (t22[a] == LANES) vstream_f32(t52 + 32*a, t12[a], stream);
     else vstore_first_f32(t52 + 32*a, t22[a], t12[a]);
   }
-  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:99 */
+  for (int b = 0; b < 16; b++) { /* ../../examples/kernels/layer_norm.py:155 */
     db_2[b] = db_1[b];
     for (int r = 0; r < 3; r++) {
       db_2[b] = db_2[b] + db_1[b + 16*r + 16];
