@@ -8,7 +8,7 @@
  * parts, row 2 k1 + 1 the imaginary ones.  Rows have an odd number of vectors, so that a column's
  * are not all in one set of a cache.
  *
- * Where the elements are real, the rows of k1 up to r / 2 contain all: others are conjugates.  To
+ * Rows of k1 up to r / 2 contain all of real elements: others are conjugates.  To
  * real elements the same goes on in the other direction: the first radix comes last. */
 #ifndef NEREID_GRAPH_OPS_FOURIER_FORM_H
 #define NEREID_GRAPH_OPS_FOURIER_FORM_H

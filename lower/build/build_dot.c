@@ -83,7 +83,7 @@ static int64_t swizzle(Layout *l, int64_t row_bytes) {
   return odd_chunks(row_bytes);
 }
 
-/* In banks, lanes read vectors of rows of their own: an odd number of chunks puts 8 rows in
+/* Lanes read vectors of rows of their own from banks: an odd number of chunks puts 8 rows in
  * different banks.  If shared memory is cached, the k loop walks down a column of cache lines.
  * Were rows a multiple of some lines long, those would share a few sets of the cache. */
 static int64_t spread_rows(const Build *s, int64_t row_bytes) {

@@ -186,8 +186,8 @@ static void wait_before(Pipe *p, NestStmt *place, int groups) {
 
 /* Two products that start together: threads of several warpgroups wait for the first one alone, and
  * do the work on its result under the other one.  They wait for that before they touch its result,
- * and before the next product, so that no wait leaves one of three to run.  Of one warpgroup other
- * programs multiply meanwhile. */
+ * and before the next product, so that no wait leaves one of three to run.  A program of one
+ * warpgroup is left as it is: others multiply meanwhile. */
 static void split_first(Pipe *p) {
   NestStmt *first = p->release.first, *second = p->release.waits;
   const NestVar *result = second->dsts[0].var;

@@ -38,8 +38,8 @@ static bool fma_square(const Type *t, int warps, const int *lanes, const int *ve
 }
 
 /* 4 lanes along rows and 8 along columns: threads that read the same vector of an operand read it
- * once.  Of an operand whose elements lie along the output's axis a thread has whole vectors, of
- * one that lies along k neighbors are in different banks. */
+ * once.  A thread has whole vectors of an operand whose elements lie along the output's axis;
+ * neighbors along k are in different banks. */
 static bool fma_blocks(const Plan *p, const TileOp *dot, Layout *out) {
   enum { VECTOR = 16 }; /* bytes */
   static const int lanes[] = {4, 8};

@@ -36,7 +36,7 @@ bool wgmma_fits(const Type *tile, int which);
 
 /* A lane has two columns of a product's sum that are next to each other, and four of a first
  * operand of bytes: where both operands of the next product have K in another order, sums are its
- * fragments as they are.  Of 16 elements along `axis`, 0 1 8 9, 2 3 10 11, 4 5 12 13 and 6 7 14 15
+ * fragments as they are.  16 elements along `axis`: 0 1 8 9, 2 3 10 11, 4 5 12 13 and 6 7 14 15
  * have the places of 0 to 15 in `l`, the layout of a fragment or of a second operand.  False if the
  * digits can't be cut like that. */
 bool wgmma_pairs(const Layout *l, int axis, Layout *out);

@@ -159,8 +159,8 @@ static void note_op(TileOp *op, void *context) {
     r->work += tile_op_flags(op->code) & TILE_APPROX ? FUNCTION : 1;
 }
 
-/* As many lanes as a run has elements have no vectors of quotients, and load and store vectors; but
- * all else takes as many instructions more as there are fewer lanes. */
+/* Lanes, as many as a run has elements, have no vectors of quotients, and load and store vectors;
+ * but all else takes as many instructions more as there are fewer lanes. */
 static int64_t run_of_kernel(const TileFunc *f, int lanes, Arena *scratch) {
   enum { QUOTIENT = 10, SCATTERED = 30 }; /* instructions of a vector of 16 */
   Runs r = {.lanes = lanes, .run = INT64_MAX, .divided = ARENA_ARRAY(scratch, bool, f->nvalues)};

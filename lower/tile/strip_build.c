@@ -148,7 +148,7 @@ static bool has_vectors(const Builder *x, const TileValue *pointer) {
   return false;
 }
 
-/* An access to a strip that is full needs no mask.  Of a ragged row the mask stays where there
+/* An access to a strip that is full needs no mask.  The mask of a ragged row stays where there
  * would be vectors else: these would part the elements among threads so that other accesses would
  * not have neighbours in a warp. */
 static bool is_unmasked(const Builder *x, const TileValue *pointer, const TileValue *mask) {
@@ -163,7 +163,7 @@ static TileValue *unloaded_strip(Builder *x, const TileOp *load) {
                                         : tile_const_int(&x->b, t, 0);
 }
 
-/* The op on strips.  Where a mask is true, or false, in all columns there is none. */
+/* The op on strips.  A mask that is true, or false, in all columns is none. */
 static TileValue *strip_of_op(Builder *x, TileValue *v) {
   const TileOp *op = v->def;
   Type t = strip_type(x->s, v->type);

@@ -418,7 +418,7 @@ static bool plan_programs(Planner *p, int64_t threads, int64_t programs) {
 }
 
 /* Registers keep all strips of what several loops need, an element each: a thread loads them one
- * by one.  As many programs as have so many registers share a multiprocessor; a kernel of one
+ * by one.  Programs share a multiprocessor as their registers allow; a kernel of one
  * version is left to the assembler, which then loads weights before reductions meet. */
 static bool hold_whole(Planner *p, int64_t threads) {
   enum { OTHERS = 16, LEAST = 40 }; /* OTHERS: for addresses and the element at hand */

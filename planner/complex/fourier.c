@@ -102,7 +102,7 @@ static Node *cut_in_rows(Build *b, Node *x, Dim n1, Dim n2) {
   return build_view(b, x, rank + 1, shape);
 }
 
-/* In two steps by kernels: along n1, then along the rest. */
+/* Two steps by kernels: along n1, then along the rest. */
 static Parts in_kernels(Build *b, Parts x, int64_t n1, bool inverse) {
   Dim n = last_size(x), size1 = build_const(b, n1), size2 = build_const(b, n->value / n1);
   Parts y = {cut_in_rows(b, x.re, size1, size2), cut_in_rows(b, x.im, size1, size2)};

@@ -35,7 +35,7 @@ typedef struct {
   int64_t radix[FOURIER_RADICES_MAX];
 } Search;
 
-/* Of real elements the first radix has half of the work, and later ones that of the rows kept. */
+/* The first radix has half of the work for real elements, and later ones that of the rows kept. */
 static int64_t form_cost(const FourierForm *f) {
   int64_t cost = 0;
   for (uint32_t i = 0; i < f->n; i++) {

@@ -460,7 +460,7 @@ typedef struct {
   Dim cut;              /* of the results of q, those before the first one that is wanted */
 } Phase;
 
-/* Where windows have other numbers of elements in each phase, `taps` is the most. */
+/* `taps` is the most, where windows have other numbers of elements in each phase. */
 static bool find_phases(Build *b, const Conv *c, const Dim *padding, Phase *p) {
   Dims *d = b->in.g->dims;
   const ValueType *t = &b->in.n->type;

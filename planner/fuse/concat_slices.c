@@ -9,8 +9,8 @@
  * Time and text grow with the number of sources, and a source that is computed needs no copy.
  *
  * Gradients of queries, keys and values are turned after they are joined, to the rows of a matrix.
- * They are turned before, so that each kernel writes its columns of the matrix.  Those of parts of
- * the heads are joined in the order in which kernels compute them. */
+ * They are turned before, so that each kernel writes its columns of the matrix.  Gradients of parts
+ * of the heads are joined in the order in which kernels compute them. */
 #include "planner/fuse/fuse.h"
 
 #include "planner/passes.h"

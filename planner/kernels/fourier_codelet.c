@@ -195,7 +195,7 @@ static int64_t first_radix(int64_t n) {
   return n;
 }
 
-/* By two radices; of real elements the k1 above a / 2 are those of conjugates. */
+/* Two radices; the k1 above a / 2 of real elements are those of conjugates. */
 static void transform_product(Codelet *c, Wave *x, int64_t step, int64_t a, int64_t b, Wave *out) {
   Wave first[FOURIER_RADIX_MAX], row[FOURIER_RADIX_MAX], second[FOURIER_RADIX_MAX];
   bool real = is_real(x, step, a * b);

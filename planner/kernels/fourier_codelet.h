@@ -5,7 +5,7 @@
 
 #include "planner/kernels/kernel.h"
 
-/* A tile, or its negative; without a name it is 0.  One that is in memory has an address: it is
+/* A tile, or its negative; without a name it is 0.  A tile in memory has an address: it is
  * loaded where it is used first, so that few tiles are held at a time. */
 typedef struct {
   const char *name;
@@ -28,7 +28,7 @@ typedef struct {
 Signal codelet_signal(Codelet *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Loads it if it is in memory. */
 void codelet_fetch(Codelet *c, Signal *x);
-/* The transform of n elements, `step` apart from x on.  Of real ones the imaginary parts are 0. */
+/* The transform of n elements, `step` apart from x on.  Imaginary parts of real ones are 0. */
 void codelet_transform(Codelet *c, Wave *x, int64_t step, int64_t n, Wave *out);
 /* The n real elements whose transform has the elements x, up to n / 2; sums are not scaled.  The
  * imaginary parts of what has no conjugate among them count for nothing. */

@@ -90,7 +90,7 @@ typedef struct {
 
 static const char *const counts[] = {"across", "down", "deep"};
 
-/* Of parts of one window along an axis those are left out whose element, at the tile's position of
+/* Parts of one window along an axis are left out whose element, at the tile's position of
  * the window, is outside of the image. */
 static void leave_out_outside(WeightGradient *c, Text *lines, uint32_t i) {
   Kernel *k = c->k;

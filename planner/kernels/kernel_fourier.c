@@ -369,7 +369,7 @@ static void put_wave(Fourier *f, const char *base, int64_t k1, Wave x, bool conj
 }
 
 /* Elements radix[0] * after + k1 for k1 below `count`, and the conjugates of them that are in rows
- * which are kept.  One that is its own conjugate has no imaginary part that counts. */
+ * which are kept.  A number that is its own conjugate has no imaginary part that counts. */
 static void copy_half(Fourier *f, const char *after, int64_t count) {
   Wave x[FOURIER_RADIX_MAX];
   const char *const from[] = {"from_0", "from_1"};

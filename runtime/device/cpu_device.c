@@ -499,8 +499,8 @@ static void find_efforts(Loading *w) {
 
 /* ---- which kernels are interpreted ---- */
 
-/* One that is soon over, and one whose code was left out of an executable's bytes, since it was
- * interpreted before. */
+/* A kernel that is soon over, and a kernel whose code was left out of an executable's bytes, since
+ * it was interpreted before. */
 static bool may_be_interpreted(const LoadItem *item) {
   if (!item->variant->size) return true;
   const double ns = item->use.once ? call_ns(item) : 0;

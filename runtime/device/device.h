@@ -239,7 +239,7 @@ void device_unwatch(nereid_device *d, DeviceWatch *w);
 bool device_checks_accesses(const nereid_device *d);
 /* Makes memory of the caller's known: tensors. */
 int device_borrow(nereid_device *d, const void *p, size_t size);
-/* The same of a tensor, which stays known where another one was before and other memory is now. */
+/* A tensor stays known, too, where another one was before and other memory is now. */
 int device_borrow_whole(nereid_device *d, const void *p, size_t size);
 /* Borrows memory of a file, which other tensors had before, until it is returned. */
 int device_borrow_lasting(nereid_device *d, const void *p, size_t size);

@@ -92,7 +92,7 @@ ENSEMBLE = dict(
     leaf_targetids=[0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
     leaf_weights=elements("f4", *normal(45, 10).tolist()))
 WHOLE = np.round(1.5 * normal(46, 9, 4))
-# The same in doubles, by splits that f32 does not tell apart; ONNX Runtime's sets are of integers.
+# Doubles, by splits that f32 does not tell apart; ONNX Runtime's sets are of integers.
 CLOSE = 1 + 1e-12 * np.arange(7)
 DOUBLE = {k: v for k, v in ENSEMBLE.items() if k != "membership_values"} | dict(
     nodes_splits=elements("f8", *CLOSE), nodes_modes=elements("u1", 0, 1, 2, 3, 4, 0, 5),

@@ -624,7 +624,7 @@ static void run_roots(nereid_executable *e) {
 }
 
 /* No compiler makes a brief kernel that runs once, and the executable's bytes have it nevertheless.
- * One with an approximation is compiled: calls would depend on where it ran. */
+ * A kernel with an approximation is compiled: calls would depend on where it ran. */
 static void interpreted_once(void) {
   TempFolder t;
   nereid_executable *again = NULL;
