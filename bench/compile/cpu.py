@@ -32,7 +32,8 @@ from cpu_models import MODELS
 
 SIDES = ("eager", "inductor", "nereid")
 # A part of the norm.  An element of gradients whose ReLU is 0 in one side alone, as rounding has
-# it, is a share of a channel's sum: eager's own are up to 2e-3 from those in f64, Nereid's 1e-2 (U-Net).
+# it, is a share of a channel's sum: eager's own are up to 2e-3 from those in f64, Nereid's 1e-2
+# (U-Net).
 TOLERANCE = {"inference": 1e-3, "training": 3e-2}
 CASES = [f"{name} {kind}" for name in MODELS for kind in ("inference", "training")]
 
