@@ -84,18 +84,22 @@ static int64_t swizzle(Layout *l, int64_t row_bytes) {
 }
 
 /* Lanes read vectors of rows of their own from banks: an odd number of chunks puts 8 rows in
- * different banks.  If shared memory is cached, the k loop walks down a column of cache lines.
- * Were rows a multiple of some lines long, those would share a few sets of the cache. */
-static int64_t spread_rows(const Build *s, int64_t row_bytes) {
+ * different banks.  Past half of shared memory no rows are padded: operands that fit without do.
+ * If shared memory is cached, the k loop walks down a column of cache lines.  Were rows a multiple
+ * of some lines long, those would share a few sets of the cache. */
+static int64_t spread_rows(const Build *s, int64_t row_bytes, int64_t rows) {
   enum { LINE = 64, FEW = 4 };
-  if (machine_has(s->u->machine, HAS_BANKED_SHARED)) return odd_chunks(row_bytes);
-  return row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
+  if (!machine_has(s->u->machine, HAS_BANKED_SHARED))
+    return row_bytes % (FEW * LINE) == 0 ? row_bytes + LINE : row_bytes;
+  int64_t padded = odd_chunks(row_bytes), all = padded * rows;
+  for (uint32_t i = 0; i < s->nest->nbuffers; i++) all += s->nest->buffers[i]->bytes;
+  return 2 * all <= s->u->machine->shared ? padded : row_bytes;
 }
 
 static Layout rows_layout(const Build *s, const Type *t, int fast, bool plain, int64_t *total) {
   Layout l = layout_new(t);
   int64_t bytes = dtype_bytes((DType)t->dtype), row = t->shape[fast] * bytes;
-  row = plain ? spread_rows(s, row) : swizzle(&l, row);
+  row = plain ? spread_rows(s, row, type_numel(*t) / t->shape[fast]) : swizzle(&l, row);
   int slow = t->rank - 1 == fast ? t->rank - 2 : t->rank - 1;
   *total = row * t->shape[slow];
   if (t->rank == 3) layout_push(&l, 0, HW_BYTE, t->shape[0], (int32_t)*total);
