@@ -177,7 +177,8 @@ def grid():
     out += [rounded(convolution("resnet", work, 32, 28, 128, 128, 3, 1, dtype="f32"))
             for work in WORKS]
     for dtype, rows, widths in (("bf16", (128, 512, 2048, 8192), (512, 1024, 2048, 4096)),
-                                ("f16", (2048,), (1024, 4096)), ("f32", (2048,), (1024, 4096))):
+                                ("f16", (2048,), (1024, 4096)),
+                                ("f32", (32, 512, 2048), (1024, 4096))):
         for layout in ("nt", "nn", "tn"):
             for m in rows:
                 for width in widths:
