@@ -25,6 +25,11 @@ def x(*shape):
     return np.arange(np.prod(shape, dtype=int), dtype="f4").reshape(shape) + 1
 
 
+def integer_means(x, axis):
+    sums = (x.astype("i8") + 20000001).sum(axis, keepdims=True)
+    return (sums // x.shape[axis]).astype("i4")
+
+
 def one(op, inputs="x", takes="x", initializers=(), more=(), **attributes):
     """A model with one output of an operator, after the nodes `more`."""
     nodes = [*more, o.node(op, inputs, "z", **attributes)]
@@ -37,6 +42,7 @@ IS_ONE = [o.node("Shape", "x", "s"), o.node("Gather", "s zero", "d"),
           o.node("Equal", "d one", "q")]
 NUMBERS = [o.tensor("zero", "i8", [], bytes(8)), o.tensor("one", "i8", [], b"\1" + bytes(7)),
            o.ints("axis", 0)]
+LARGE = o.tensor("large", "i4", [], (20000001).to_bytes(4, "little"))
 BRANCHES = {"then_branch": o.graph([o.node("Squeeze", "x axis", "a")], outputs="a"),
             "else_branch": o.graph([o.node("Identity", "x", "b")], outputs="b")}
 
@@ -162,6 +168,10 @@ CASES = [
     # ONNX leaves the mean of nothing open; ONNX Runtime gives 0.
     ("mean_of_none", one("ReduceMean", axes=[0]),
      [((x(3, 4),), x(3, 4).mean(0, keepdims=True)), ((x(0, 4),), 0 * x(1, 4))]),
+    # Means of integers have no fraction, and bits that f32 has not.
+    *[(f"mean_of_integers_{axis}", one("ReduceMean", "i", axes=[axis], initializers=[LARGE], more=[
+        o.node("Cast", "x", "w", to=6), o.node("Add", "w large", "i")]),
+       [((x(n, 4),), integer_means(x(n, 4), axis)) for n in (3, 1, 2)]) for axis in (0, 1)],
     # The first row is one if there are rows; which one it is, no element needs.
     ("row_of_nothing", one("Compress", "none yes", axis=0, more=[
         o.node("Slice", "x st st axis1", "none")], initializers=[

@@ -76,29 +76,35 @@ void onnx_op_reduce(OnnxCall *c) {
   set_reduced(c, c->op->aten, onnx_in(c, 0));
 }
 
+/* The sum of elements by their number; of integers without what is left over. */
+static Node *mean_of(OnnxCall *c, Node *x, const Reduction *r, Dim count) {
+  Build *b = &c->b;
+  bool floats = dtype_is_float(x->type.dtype);
+  Node *sum = build_sum(b, floats ? build_widen(b, x) : build_to(b, x, DT_I64), r->set, r->keep);
+  count = dim_max(onnx_dims(c), count, build_const(b, 1));
+  if (floats) return build_with(b, OP_aten_div_Tensor, sum, arg_dim(count));
+  Arg trunc = {.kind = ARG_STRING, .name = pool_name(b->in.g->names, "trunc")};
+  Node *by = build_full(b, 0, NULL, arg_dim(count), DT_I64);
+  return build_with_named(b, OP_aten_div_Tensor_mode, ARGS(arg_node(sum), arg_node(by)),
+                          "rounding_mode", trunc);
+}
+
 /* The mean of no elements is 0, as in ONNX Runtime: ONNX leaves it open. */
 void onnx_op_reduce_mean(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
   Reduction r = reduction(c, x);
   Dim count = build_const(b, 1);
-  bool some = true;
+  bool floats = dtype_is_float(x->type.dtype), some = true;
   for (uint32_t i = 0; i < rank_of(x); i++) {
     if (!(r.set >> i & 1)) continue;
     count = dim_mul(onnx_dims(c), count, x->type.shape[i]);
     some &= dim_range(onnx_dims(c), x->type.shape[i]).lo > 0;
   }
-  if (some) {
-    set_reduced(c, OP_aten_mean_dim, x);
-  } else if (reduces_nothing(x, r.set)) {
-    bool floats = dtype_is_float(x->type.dtype);
+  if (!r.set || (some && floats)) set_reduced(c, OP_aten_mean_dim, x);
+  else if (reduces_nothing(x, r.set))
     onnx_set(c, 0, reduced_to(c, x, &r, floats ? arg_float(0) : build_int(b, 0)));
-  } else {
-    Node *sum = build_sum(b, build_widen(b, x), r.set, r.keep);
-    count = dim_max(onnx_dims(c), count, build_const(b, 1));
-    sum = build_with(b, OP_aten_div_Tensor, sum, arg_dim(count));
-    onnx_set(c, 0, build_to(b, sum, x->type.dtype));
-  }
+  else onnx_set(c, 0, build_to(b, mean_of(c, x, &r, count), x->type.dtype));
 }
 
 /* The largest of booleans is whether any is true: the extremes of no integers have its sign. */
