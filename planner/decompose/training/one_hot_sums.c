@@ -43,7 +43,7 @@ static bool is_place(const Rows *r, Node *x) {
   if (r->axis < lead || x->type.shape[r->axis - lead] != r->size) return false;
   if (!dtype_is_int(x->type.dtype) || value_numel(g, &x->type) != r->size) return false;
   while (graph_is_any(x, OP_aten_view_default, OP_aten_to_dtype)) {
-    if (!dtype_is_int(x->type.dtype)) return false;
+    if (!dtype_is_int(x->type.dtype) || dtype_bits(x->type.dtype) < 32) return false; /* wraps */
     x = x->args[0].node;
   }
   if (!graph_is(x, OP_aten_arange_start_step)) return false;
@@ -86,7 +86,9 @@ static Node *next_of_chain(const Rows *r, Node *f) {
   return is_of_rows(r, y) ? x : is_of_rows(r, x) ? y : NULL;
 }
 
+/* Bytes don't hold the size. */
 static Node *among(Build *b, Node *index, Dim size) {
+  if (dtype_bits(index->type.dtype) < 32) index = build_to(b, index, DT_I64);
   Node *low = build_with(b, OP_aten_ge_Tensor, index, build_int(b, 0));
   return build_and(b, low, build_with(b, OP_aten_lt_Tensor, index, arg_dim(size)));
 }
@@ -95,7 +97,7 @@ Node *decompose_sum_of_one(Build *b, Node *x, uint32_t axis) {
   Rows r = {b, rank_of(x), axis, x->type.shape[axis]};
   Node *chain[CHAIN_MAX], *sum = x;
   uint32_t n = 0;
-  bool vectors = dim_is_int(r.size) && dim_divisible(r.size, VECTOR);
+  bool vectors = dim_is_int(r.size) && r.size->value && dim_divisible(r.size, VECTOR);
   if (!dtype_is_float(x->type.dtype) || !vectors) return NULL;
   while (!graph_is(x, OP_aten_where_self)) {
     if (n == CHAIN_MAX) return NULL;
