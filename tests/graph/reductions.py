@@ -77,7 +77,7 @@ CASES = {
     # rows by an index each, which is sorted and merged; sums of rows of one index
     "gathered": ("f32[5000, 40]", [(5000, 40)], [
         f"k = {ATEN}select.int(x, 1, 0)", f"o = {ATEN}argsort.default(k)",
-        f"c = {ATEN}index.Tensor(x, [o])", f"y = {ATEN}relu.default(c)"], 4),
+        f"c = {ATEN}index.Tensor(x, [o])", f"y = {ATEN}relu.default(c)"], 3),
     "added": ("f32[300, 40]", [(300, 40)], [
         f"k = {ATEN}select.int(x, 1, 0)", f"o = {ATEN}argsort.default(k)",
         f"t = {ATEN}floor_divide.Scalar(o, 3)", f"z = {ATEN}full.default([100, 40], 0.5)",

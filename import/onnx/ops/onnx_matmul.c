@@ -30,15 +30,20 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z) {
   return z && beta != 0 ? build_add(b, product, scale_product(c, z, beta)) : product;
 }
 
-static Node *dequantized_gemm(OnnxCall *c, Node *z) {
+static Node *dequantized_gemm(OnnxCall *c) {
   bool scaled = onnx_float(c, "alpha", 1) != 1 || onnx_float(c, "beta", 1) != 1;
   if (scaled || onnx_flag(c, "transA", false)) return NULL;
   Node *y = onnx_dequantized_product(c, 0, 1, onnx_flag(c, "transB", false));
-  return y && z ? build_add(&c->b, y, z) : y;
+  Node *z = y ? onnx_optional(c, 2) : NULL;
+  return z ? build_add(&c->b, y, z) : y;
 }
 
 void onnx_op_gemm(OnnxCall *c) {
-  Node *z = onnx_optional(c, 2), *exact = dequantized_gemm(c, z);
+  Node *result = dequantized_gemm(c);
   onnx_ignore(c, "broadcast"); /* before opset 7; C broadcasts always */
-  onnx_set(c, 0, exact ? exact : onnx_gemm(c, onnx_in(c, 0), onnx_in(c, 1), z));
+  if (!result) {
+    Node *x = onnx_in(c, 0), *y = onnx_in(c, 1);
+    result = onnx_gemm(c, x, y, onnx_optional(c, 2));
+  }
+  onnx_set(c, 0, result);
 }

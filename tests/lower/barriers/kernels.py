@@ -57,20 +57,6 @@ def dot_twice(a_ptr, b_ptr, out_ptr, N: tl.constexpr):
 
 
 @triton.jit
-def by_threads(a_ptr, b_ptr, out_ptr, K, M: tl.constexpr, N: tl.constexpr, A_ROWS: tl.constexpr,
-               B_ROWS: tl.constexpr):
-    """Products without matrix units, of operands whose rows or columns memory has together."""
-    m, n = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
-    sums = tl.zeros([M, N], dtype=out_ptr.dtype.element_ty)
-    for start in range(0, K, 16):
-        left, right = start + tl.arange(0, 16)[None, :], start + tl.arange(0, 16)[:, None]
-        a = tl.load(a_ptr + (m * 80 + left if A_ROWS else left * M + m), mask=left < K, other=0)
-        b = tl.load(b_ptr + (right * N + n if B_ROWS else n * 80 + right), mask=right < K, other=0)
-        sums = tl.dot(a, b, sums, input_precision="ieee", out_dtype=sums.dtype)
-    tl.store(out_ptr + m * N + n, sums)
-
-
-@triton.jit
 def pick(x_ptr, at_ptr, out_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
     tl.store(out_ptr + i, tl.gather(tl.load(x_ptr + i), tl.load(at_ptr + i), 0))
@@ -238,3 +224,17 @@ def loops_in_turn(a_ptr, b_ptr, c_ptr, n, FIRST: tl.constexpr, END: tl.constexpr
             a = tl.load(a_ptr + rows[:, None] * 4096 + i + d[None, :])
             acc = tl.dot(a, tl.load(b_ptr + (i + d[:, None]) * 128 + rows[None, :]), acc)
     tl.store(c_ptr + rows[:, None] * 128 + rows[None, :], acc)
+
+
+@triton.jit
+def by_threads(a_ptr, b_ptr, out_ptr, K, M: tl.constexpr, N: tl.constexpr, A_ROWS: tl.constexpr,
+               B_ROWS: tl.constexpr):
+    """Products without matrix units, of operands whose rows or columns memory has together."""
+    m, n = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    sums = tl.zeros([M, N], dtype=out_ptr.dtype.element_ty)
+    for start in range(0, K, 16):
+        left, right = start + tl.arange(0, 16)[None, :], start + tl.arange(0, 16)[:, None]
+        a = tl.load(a_ptr + (m * 80 + left if A_ROWS else left * M + m), mask=left < K, other=0)
+        b = tl.load(b_ptr + (right * N + n if B_ROWS else n * 80 + right), mask=right < K, other=0)
+        sums = tl.dot(a, b, sums, input_precision="ieee", out_dtype=sums.dtype)
+    tl.store(out_ptr + m * N + n, sums)
