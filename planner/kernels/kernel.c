@@ -700,18 +700,12 @@ static Value gather_element(Kernel *k, Node *n, const Dim *index) {
   return v;
 }
 
-/* An index that is a number; in strips of a row a scalar, as it is in the loop over them. */
-static const char *index_tile(Kernel *k, const char *at, DType t) {
-  return k->row_strips ? arena_printf(k->arena, "tl.full([], %s, tl.%s)", at, dtype_lang_name(t))
-                       : tile_of(k, at, t);
-}
-
 /* start + step * index. */
 static const char *arange(Kernel *k, const Node *n, const Dim *element, DType t) {
   Arg start = graph_arg(k->graph, n, "start"), step = graph_arg(k->graph, n, "step");
   const char *at = kernel_index(k, element[0], NULL);
   const char *index = dim_is_int(element[0])
-                          ? index_tile(k, at, t)
+                          ? tile_of(k, at, t)
                           : arena_printf(k->arena, "(%s).to(tl.%s)", at, dtype_lang_name(t));
   const char *text = arena_printf(k->arena, "%s * %s + %s", index, kernel_literal(k, &step, t),
                                   kernel_literal(k, &start, t));
@@ -724,7 +718,7 @@ static const char *random_number(Kernel *k, const Node *n, const Dim *index) {
   const char *of = !strcmp(kind, "bits") ? "randint" : *kind == 'n' ? "randn" : "rand";
   Dim linear = linear_of_index(k->graph->dims, index, n->type.shape, n->type.rank);
   const char *at = kernel_index(k, linear, NULL);
-  if (dim_is_int(linear)) at = index_tile(k, at, DT_I32);
+  if (dim_is_int(linear)) at = tile_of(k, at, DT_I32);
   long long seed = graph_arg(k->graph, n, "seed").dim->value;
   if (!strcmp(kind, "bits64")) return arena_printf(k->arena, "bits64(%lld, %s)", seed, at);
   return arena_printf(k->arena, "tl.%s(%lld, %s)%s", of, seed, at,

@@ -677,8 +677,9 @@ static void stage_in_loop(Loops *l, uint32_t stage) {
 
 /* ---- rows of images in strips ---- */
 
-/* Columns from `first` on. */
-static void compute_strip(Loops *l, const Group *row, Dim first, int64_t parts) {
+/* Columns from `first` on.  `again`: another strip follows, whose loops must not set this strip's
+ * variables to values of other types. */
+static void compute_strip(Loops *l, const Group *row, Dim first, int64_t parts, bool again) {
   Kernel *k = l->k;
   Dims *d = k->graph->dims;
   size_t memo = k->memo.len, taken = k->taken.len;
@@ -688,7 +689,7 @@ static void compute_strip(Loops *l, const Group *row, Dim first, int64_t parts) 
   k->group = k->parts[0];
   for (size_t i = 0; i < row->nodes.len; i++)
     if (k->f->role[row->nodes.data[i]->id] == ROLE_FULL) compute_parts(k, row->nodes.data[i]);
-  forget_columns(k, memo, taken);
+  forget_columns(k, memo, again ? k->taken.len : taken);
   k->nparts = 1;
   k->group = row;
 }
@@ -705,7 +706,7 @@ static void compute_middle(Loops *l, const Group *row, int64_t strips, int64_t p
   kernel_bind(k, strip, name, 0);
   k->indent += 4;
   Dim first = dim_mul(d, dim_add(d, strip, dim_int(d, 1)), dim_int(d, parts));
-  compute_strip(l, row, first, parts);
+  compute_strip(l, row, first, parts, false);
   k->indent -= 4;
   k->bindings.len = bindings;
   kernel_forget(k, taken);
@@ -719,9 +720,9 @@ static void row_in_strips(Loops *l, int64_t parts) {
   int64_t last = columns - (strips - 1) * parts;
   k->row_strips = true;
   each_of_stage(l, 0, compute_group_node, false, ROLE_ROW);
-  compute_strip(l, row, dim_int(d, 0), strips > 1 ? parts : last);
+  compute_strip(l, row, dim_int(d, 0), strips > 1 ? parts : last, strips > 1);
   compute_middle(l, row, strips - 2, parts);
-  if (strips > 1) compute_strip(l, row, dim_int(d, columns - last), last);
+  if (strips > 1) compute_strip(l, row, dim_int(d, columns - last), last, false);
 }
 
 /* ---- kernels ---- */
