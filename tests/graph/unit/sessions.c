@@ -531,7 +531,7 @@ static int compilations(const TempFolder *t, const char *word) {
   return n;
 }
 
-/* A compiler that leaves lines in the folder's file `calls`: its arguments, and each kernel's entry;
+/* A compiler that leaves lines in the folder's file `calls`, its arguments and each kernel's entry;
  * else $CC's or cc. */
 static void count_compilations(const TempFolder *t) {
   const char *cc = getenv("CC");
