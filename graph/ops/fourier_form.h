@@ -1,5 +1,5 @@
-/* What nereid.fourier computes: transforms along the middle axis of [batch, size, lanes], of which
- * its kernel does FOURIER_LANES neighbours of the last axis at a time.
+/* Op nereid.fourier transforms along the middle axis of [batch, size, lanes]; its kernel takes
+ * FOURIER_LANES neighbours of the last axis at a time.
  *
  * The size is a product of radices.  With t = columns t1 + c and k = k1 + r k2 a transform is one
  * of the first radix r along t1 for each c, factors w^(c k1), and one along c for each k1, which

@@ -264,3 +264,12 @@ void pipe_read_slot(Pipe *p, NestVar *slot, NestBuilder *before, NestStmt *st) {
     if (pipe_in_ring(p, st->mems[i].buffer))
       st->mems[i].base = ring_offset(p, before, slot, st->mems[i].buffer);
 }
+
+int pipe_count_uses(const NestBlock *b, const NestBuffer *buffer) {
+  int n = 0;
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->nmems; i++) n += st->mems[i].buffer == buffer;
+    for (uint32_t r = 0; r < st->nregions; r++) n += pipe_count_uses(st->regions[r], buffer);
+  }
+  return n;
+}

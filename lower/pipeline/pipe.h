@@ -90,6 +90,8 @@ void pipe_ring_wait(Pipe *p, NestBuilder *b, int groups);
 void pipe_fence_proxy(Pipe *p, NestBuilder *b);
 /* slot := (slot + 1) % depth; the result: does it begin again? */
 Ref pipe_advance_slot(Pipe *p, NestBuilder *b, NestVar *slot);
+/* How often statements of the block, and of those within, name the buffer. */
+int pipe_count_uses(const NestBlock *b, const NestBuffer *buffer);
 /* The address of a ring's buffer that a statement reads becomes that of the slot. */
 void pipe_read_slot(Pipe *p, NestVar *slot, NestBuilder *before, NestStmt *st);
 Ref pipe_scalar(Pipe *p, const char *name, DType t);

@@ -361,16 +361,6 @@ static void pipe_body(Pipe *p, const Ahead *a, NestBuilder *before) {
   if (p->nbulk) bulk_next_phase(&p->ring[0], &tail, wraps);
 }
 
-/* How often statements name the buffer. */
-static int count_uses(const NestBlock *b, const NestBuffer *buffer) {
-  int n = 0;
-  for (const NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->nmems; i++) n += st->mems[i].buffer == buffer;
-    for (uint32_t r = 0; r < st->nregions; r++) n += count_uses(st->regions[r], buffer);
-  }
-  return n;
-}
-
 /* A NEST that stores a tile, which one before it in the block has loaded, to shared memory as it
  * is. */
 static bool stores_loaded(const NestStmt *st) {
@@ -392,7 +382,7 @@ static bool must_stay(const Pipe *p, const NestStmt *st) {
     for (uint32_t i = 0; i < x->nmems; i++)
       if (x->mems[i].buffer == b) return true;
     for (uint32_t r = 0; r < x->nregions; r++)
-      if (count_uses(x->regions[r], b)) return true;
+      if (pipe_count_uses(x->regions[r], b)) return true;
   }
   return false;
 }
@@ -536,7 +526,7 @@ static bool is_made_for(const Pipe *p, const NestStmt *dot, const NestBuffer *bu
   if (!buffer || pipe_in_ring(p, buffer)) return false;
   const NestStmt *st = p->loop->regions[0]->first;
   for (; st && st != dot; st = st->next) uses += stores_to(st, buffer);
-  return uses > 1 && uses == count_uses(p->n->body, buffer);
+  return uses > 1 && uses == pipe_count_uses(p->n->body, buffer);
 }
 
 /* A dot that reads rings, and what the body makes for it alone, and whose result nothing else in

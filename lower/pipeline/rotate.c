@@ -81,22 +81,14 @@ static bool can_be_first(const Pipe *p, const NestStmt *dot) {
   return ring;
 }
 
-static int count_uses(const NestBlock *b, const NestBuffer *buffer) {
-  int n = 0;
-  for (const NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->nmems; i++) n += st->mems[i].buffer == buffer;
-    for (uint32_t r = 0; r < st->nregions; r++) n += count_uses(st->regions[r], buffer);
-  }
-  return n;
-}
-
 /* The statement of the body that turns a ring's tile for the dot alone; NULL: there is none. */
 static NestStmt *turn_for(const Pipe *p, const NestStmt *dot) {
   const NestBuffer *made = dot->mems[1].buffer;
   NestStmt *st = dot->prev;
   while (st && !(st->code == NEST_TURN && st->mems[0].buffer == made)) st = st->prev;
-  bool alone = st && pipe_in_ring(p, st->mems[1].buffer) && count_uses(p->n->body, made) == 2 &&
-               count_uses(p->loop->regions[0], st->mems[1].buffer) == 2;
+  bool alone = st && pipe_in_ring(p, st->mems[1].buffer) &&
+               pipe_count_uses(p->n->body, made) == 2 &&
+               pipe_count_uses(p->loop->regions[0], st->mems[1].buffer) == 2;
   return alone ? st : NULL;
 }
 

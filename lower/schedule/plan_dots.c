@@ -5,16 +5,26 @@
 
 #include "lower/target/wgmma_layout.h"
 
-/* The axis of a dot's operand along which memory has its elements; the last if it is computed. */
-static int memory_axis(const Plan *p, const TileOp *dot, int which) {
+/* The value of the load that a dot's operand is, or is the transpose of; NULL: it is computed. */
+static const TileValue *loaded_operand(const TileOp *dot, int which, bool *turned) {
   const TileValue *v = dot->args[which];
-  bool turned = false;
-  for (; v->def && v->def->code == TILE_TRANS && v->type.rank == 2; v = v->def->args[0])
-    turned = !turned;
-  int axis = 1;
-  if (v->def && v->def->code == TILE_LOAD) axis = plan_memory_axis(p, v->def->args[0]);
-  else if (v->def && v->def->code == TILE_VIEW_LOAD) axis = plan_view_run(p, v->def).axis;
-  return turned ? 1 - axis : axis;
+  *turned = false;
+  for (; v->def && v->def->code == TILE_TRANS; v = v->def->args[0]) *turned = !*turned;
+  bool load = v->def && (v->def->code == TILE_LOAD || v->def->code == TILE_VIEW_LOAD);
+  return load ? v : NULL;
+}
+
+/* The axis along which memory has the elements that are loaded. */
+static int load_axis(const Plan *p, const TileValue *v) {
+  return v->def->code == TILE_LOAD ? plan_memory_axis(p, v->def->args[0])
+                                   : plan_view_run(p, v->def).axis;
+}
+
+/* The axis of an operand of rank 2 along which memory has it; the last if it is computed. */
+static int memory_axis(const Plan *p, const TileOp *dot, int which) {
+  bool turned;
+  const TileValue *v = loaded_operand(dot, which, &turned);
+  return (v ? load_axis(p, v) : 1) ^ turned;
 }
 
 typedef struct {
@@ -41,10 +51,9 @@ static bool fma_square(const Type *t, int warps, const int *lanes, const int *ve
  * once.  A thread has whole vectors of an operand whose elements lie along the output's axis;
  * neighbors along k are in different banks. */
 static bool fma_blocks(const Plan *p, const TileOp *dot, Layout *out) {
-  enum { VECTOR = 16 }; /* bytes */
   static const int lanes[] = {4, 8};
   const Type *t = &dot->results[0]->type;
-  int elements = VECTOR / (int)dtype_bytes((DType)t->dtype), vector[2];
+  int elements = p->u->machine->vector_bytes / (int)dtype_bytes((DType)t->dtype), vector[2];
   bool fits = machine_has(p->u->machine, HAS_BANKED_SHARED) && t->rank == 2 && elements > 1;
   for (int i = 0; fits && i < 2; i++) vector[i] = memory_axis(p, dot, i) == i ? elements : 1;
   FmaSquare q = {0};
@@ -116,12 +125,10 @@ static bool may_turn(const Plan *p, const TileOp *load, int fast) {
 /* An operand that is loaded in another order than the one that a descriptor needs. */
 static void anchor_across(Plan *p, const TileOp *dot, int which) {
   enum { SURE = 1024 };
-  const TileValue *v = dot->args[which];
-  int need = wgmma_fast_axis((DType)v->type.dtype, which);
-  for (; v->def && v->def->code == TILE_TRANS; v = v->def->args[0]) need = 1 - need;
-  bool load = v->def && v->def->code == TILE_LOAD;
-  if (!load && !(v->def && v->def->code == TILE_VIEW_LOAD)) return;
-  int fast = load ? plan_memory_axis(p, v->def->args[0]) : plan_view_run(p, v->def).axis;
+  bool turned;
+  const TileValue *v = loaded_operand(dot, which, &turned);
+  if (!v) return;
+  int need = wgmma_fast_axis((DType)v->type.dtype, which) ^ turned, fast = load_axis(p, v);
   if (fast == need) return;
   if (may_turn(p, v->def, fast)) {
     p->turned[v->id] = true;

@@ -122,7 +122,7 @@ static int64_t divisor_of(const TileOp *op) {
   return divides && tile_const_value(unspread(op->args[1]), &by) && by > 0 ? by : 0;
 }
 
-/* What an index was divided by before. */
+/* The product of the divisors of an index. */
 static int64_t divided_by(const TileValue *v) {
   int64_t all = 1;
   for (; v->def && v->def->code == TILE_DIV && divisor_of(v->def); v = v->def->args[0])

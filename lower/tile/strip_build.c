@@ -155,7 +155,7 @@ static bool is_unmasked(const Builder *x, const TileValue *pointer, const TileVa
   return is_full(x, mask) && !(x->s->by_elements && has_vectors(x, pointer));
 }
 
-/* What a load gives whose mask is false. */
+/* The value of a load whose mask is false. */
 static TileValue *unloaded_strip(Builder *x, const TileOp *load) {
   if (load->args[2]) return strip_of(x, load->args[2]);
   Type t = strip_type(x->s, load->results[0]->type);

@@ -419,7 +419,7 @@ static void add_kernel(PlanCompiler *c, const Group *g, Written *w) {
   s->kernel = functions_add(c->functions, w->kernel, w->text.data, s->cost, kernel_name(c, g));
 }
 
-/* What it computes is read for none of the elements of others, where those are no elements. */
+/* No kernel reads its result: those that did have no elements. */
 static bool writes_nothing(const Kernel *k) { return !k->outputs && !k->inouts && !k->checks.len; }
 
 static void add_step(PlanCompiler *c, const Group *g, Written *w) {

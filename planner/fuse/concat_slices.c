@@ -272,8 +272,8 @@ static int axis_in_view(Graph *g, const Node *view, const Node *of, uint32_t axi
   return -1;
 }
 
-/* What the view makes of a source; NULL: its elements do not stay together.  *axis becomes that of
- * the result along which sources follow each other. */
+/* The view of a source; NULL: its elements do not stay together.  *axis becomes that of the result
+ * along which sources follow each other. */
 static Node *viewed_source(Build *b, Node *view, const Cat *c, Node *source, uint32_t *axis) {
   Graph *g = b->in.g;
   Node *of = view_operand(view);

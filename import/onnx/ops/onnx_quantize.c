@@ -231,8 +231,8 @@ Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *sca
   return build_mul(b, build_to(b, sums, DT_F32), build_mul(b, q.scale, scale));
 }
 
-/* What DequantizeLinear made from bytes: with one scale and zero point, or one for each index along
- * the last axis of a matrix, of which a product may take the transpose. */
+/* A result of DequantizeLinear, of bytes: with one scale and zero point, or one for each index
+ * along the last axis of a matrix, of which a product may take the transpose. */
 typedef struct {
   OnnxFactor factor;
   Node *scale;

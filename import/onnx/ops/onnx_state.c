@@ -175,7 +175,7 @@ void onnx_op_linear_attention(OnnxCall *c) {
   if (onnx_wants(c, 1)) onnx_set(c, 1, build_to(b, state, kept));
 }
 
-/* ---- GatedDeltaNet: the same, of tokens that come first, with what is around it ---- */
+/* ---- GatedDeltaNet: the gated delta rule with its activations, tokens before heads ---- */
 
 enum { NET_DECAY = 4, NET_BETA, NET_STATE, NET_LOG, NET_BIAS };
 
@@ -209,7 +209,7 @@ static Node *unit_length(OnnxCall *c, Node *x) {
   return build_mul(b, x, build_op1(b, OP_aten_rsqrt_default, sum));
 }
 
-/* The logarithm of what a state keeps, of the raw numbers that input `decay` has. */
+/* The logarithm of a state's decay, from the raw numbers of input `decay`. */
 static Node *net_decay(OnnxCall *c, const Net *n) {
   Build *b = &c->b;
   Node *x = onnx_in(c, NET_DECAY);

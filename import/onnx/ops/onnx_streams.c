@@ -98,7 +98,7 @@ void onnx_op_engram_gate(OnnxCall *c) {
 
 /* ---- tokens ---- */
 
-/* Scores of tokens that would repeat the last n - 1 tokens and what came after them before. */
+/* Scores without the tokens that would complete an n-gram which the sequence has already. */
 void onnx_op_no_repeat(OnnxCall *c) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
