@@ -190,6 +190,99 @@ void onnx_op_max_roi_pool(OnnxCall *c) {
   onnx_set(c, 0, build_to(b, build_where(b, some, arg_node(x), arg_float(0)), t));
 }
 
+/* ---- CropAndResize ---- */
+
+/* Where `count` samples from a corner to the other are, of each box: [boxes, count]. */
+static Node *samples_between(OnnxCall *c, Node *rois, uint32_t axis, Dim size, int64_t count) {
+  Build *b = &c->b;
+  Arg most = arg_dim(dim_sub(onnx_dims(c), size, build_const(b, 1)));
+  Node *from = build_slice(b, rois, 1, build_const(b, axis), build_const(b, axis + 1), 1);
+  Node *to = build_slice(b, rois, 1, build_const(b, axis + 2), build_const(b, axis + 3), 1);
+  if (count == 1) {
+    Node *both = build_to(b, build_add(b, from, to), DT_F64);
+    both = build_with(b, OP_aten_mul_Tensor, both, arg_float(0.5));
+    return build_to(b, build_with(b, OP_aten_mul_Tensor, both, most), DT_F32);
+  }
+  Node *step = build_with(b, OP_aten_mul_Tensor, build_sub(b, to, from), most);
+  step = build_with(b, OP_aten_div_Tensor, step, build_int(b, count - 1));
+  Node *i = build_arange(b, build_const(b, count));
+  Node *first = build_with(b, OP_aten_mul_Tensor, from, most);
+  Node *x = build_add(b, first, build_mul(b, build_to(b, i, DT_F32), step));
+  Node *is_last = build_with(b, OP_aten_eq_Scalar, i, build_int(b, count - 1));
+  Node *last = build_with(b, OP_aten_mul_Tensor, to, most);
+  return build_where(b, is_last, arg_node(last), arg_node(x));
+}
+
+/* An axis of the crops: samples, the pixels before and after them, the part of the second, and
+ * which samples are in the image; a nearest pixel is the first of both. */
+typedef struct {
+  Node *low, *high, *part, *inside;
+} Samples;
+
+static Node *pixel(OnnxCall *c, Node *x, Dim size) {
+  Build *b = &c->b;
+  Arg last = arg_dim(dim_sub(onnx_dims(c), size, build_const(b, 1)));
+  x = build_to(b, x, DT_I64);
+  return build(b, OP_aten_clamp_default, ARGS(arg_node(x), build_int(b, 0), last));
+}
+
+static Samples samples_of(OnnxCall *c, Node *rois, uint32_t axis, Dim size, int64_t count,
+                          bool nearest) {
+  Build *b = &c->b;
+  Node *x = samples_between(c, rois, axis, size, count);
+  Arg last = arg_dim(dim_sub(onnx_dims(c), size, build_const(b, 1)));
+  Node *inside = build_and(b, build_with(b, OP_aten_ge_Scalar, x, build_int(b, 0)),
+                           build_with(b, OP_aten_le_Scalar, x, last));
+  x = build_where(b, inside, arg_node(x), arg_float(0)); /* also where it is no number */
+  Node *low = build_op1(b, OP_aten_floor_default, x), *part = build_sub(b, x, low);
+  Node *up = build_with(b, OP_aten_ge_Scalar, part, arg_float(0.5));
+  if (nearest) low = build_add(b, low, build_to(b, up, DT_F32));
+  return (Samples){pixel(c, low, size), pixel(c, build_op1(b, OP_aten_ceil_default, x), size),
+                   part, inside};
+}
+
+/* x[image, y, x] of all channels, which come last: [boxes, height, width, C]. */
+static Node *pixels_at(Build *b, Node *x, Node *image, Node *high, Node *wide) {
+  Arg list = arg_list(b->in.g, 3);
+  list.items[0] = arg_node(build_unsqueeze(b, build_unsqueeze(b, image, 1), 2));
+  list.items[1] = arg_node(build_unsqueeze(b, high, 2));
+  list.items[2] = arg_node(build_unsqueeze(b, wide, 1));
+  return build_with(b, OP_aten_index_Tensor, x, list);
+}
+
+static Node *between(Build *b, Node *x, Node *y, Node *part) {
+  return build_add(b, x, build_mul(b, build_sub(b, y, x), part));
+}
+
+void onnx_op_crop_and_resize(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *rois = onnx_in(c, 1), *image = build_to(b, onnx_in(c, 2), DT_I64);
+  int64_t crop[GRAPH_RANK_MAX];
+  infer_rank(&b->in, &x->type, 4, 4);
+  infer_rank(&b->in, &rois->type, 2, 2);
+  bool nearest =
+      is_one_of(c, "mode", onnx_string(c, "mode", "bilinear"), "nearest", "bilinear");
+  if (onnx_need_ints(c, 3, crop) != 2 || crop[0] < 1 || crop[1] < 1 || crop[0] > INT32_MAX ||
+      crop[1] > INT32_MAX)
+    onnx_lack(c, "a crop_size that is not two positive numbers");
+  Samples y = samples_of(c, rois, 0, x->type.shape[2], crop[0], nearest);
+  Samples z = samples_of(c, rois, 1, x->type.shape[3], crop[1], nearest);
+  x = build_permute(b, x, (uint32_t[]){0, 2, 3, 1});
+  Node *crops = pixels_at(b, x, image, y.low, z.low);
+  if (!nearest) {
+    Node *wide = build_unsqueeze(b, build_unsqueeze(b, z.part, 1), 3);
+    Node *high = build_unsqueeze(b, build_unsqueeze(b, y.part, 2), 3);
+    crops = between(b, crops, pixels_at(b, x, image, y.low, z.high), wide);
+    Node *below = between(b, pixels_at(b, x, image, y.high, z.low),
+                          pixels_at(b, x, image, y.high, z.high), wide);
+    crops = between(b, crops, below, high);
+  }
+  Node *inside = build_and(b, build_unsqueeze(b, y.inside, 2), build_unsqueeze(b, z.inside, 1));
+  crops = build_where(b, build_unsqueeze(b, inside, 3), arg_node(crops),
+                      arg_float(onnx_float(c, "extrapolation_value", 0)));
+  onnx_set(c, 0, build_permute(b, crops, (uint32_t[]){0, 3, 1, 2}));
+}
+
 /* ---- DeformConv ---- */
 
 void onnx_op_deform_conv(OnnxCall *c) {

@@ -179,3 +179,61 @@ void onnx_op_matmul_bnb4(OnnxCall *c) {
   if (onnx_flag(c, "transB", true)) weight = build_transpose(b, weight, 0, 1);
   onnx_set(c, 0, build_op2(b, OP_aten_matmul_default, x, build_to(b, weight, x->type.dtype)));
 }
+
+/* ---- MatMulFpQ4 ---- */
+
+/* Columns of blocks: a number, with blk_quant_type 1 a zero point of one byte, and a byte for two
+ * elements each, of which the second is half a block later. */
+typedef struct {
+  int64_t size; /* of a block, in elements */
+  bool zero;
+} PackedBlock;
+
+static const PackedBlock packed_blocks[] = {{32, false}, {32, true}};
+enum { SCALE_BYTES = 4, USUAL_ZERO = 8 };
+
+/* Four bytes, the last axis, as a number. */
+static Node *float_of_bytes(Build *b, Node *x) {
+  Dim shape[] = {x->type.shape[0]};
+  Node *y = NULL;
+  x = build_to(b, x, DT_I32);
+  for (int64_t i = 0; i < SCALE_BYTES; i++) {
+    Node *part = build_select(b, x, 1, build_const(b, i));
+    part = build_with(b, OP_aten_bitwise_left_shift_Tensor_Scalar, part, build_int(b, 8 * i));
+    y = y ? build_op2(b, OP_aten_bitwise_or_Tensor, y, part) : part;
+  }
+  y = build(b, OP_aten_view_dtype, ARGS(arg_node(y), arg_dtype(DT_F32)));
+  return build_view(b, y, 1, shape);
+}
+
+/* Elements of blocks, [blocks, size]. */
+static Node *packed_elements(Build *b, Node *x, const PackedBlock *k) {
+  Dim zero = build_const(b, 0), four = build_const(b, SCALE_BYTES);
+  Dim first = build_const(b, SCALE_BYTES + k->zero), end = x->type.shape[1];
+  Node *scale = float_of_bytes(b, build_slice(b, x, 1, zero, four, 1));
+  Node *data = build_slice(b, x, 1, first, end, 1);
+  Node *low = build_with(b, OP_aten_bitwise_and_Scalar, data, build_int(b, FIELDS - 1));
+  Node *high = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, data, build_int(b, 4));
+  Node *y = build_to(b, build_cat(b, 2, (Node *[]){low, high}, 1), DT_F32);
+  Node *from = build_full(b, 0, NULL, arg_float(USUAL_ZERO), DT_F32);
+  if (k->zero) from = build_to(b, build_slice(b, x, 1, four, first, 1), DT_F32);
+  return build_mul(b, build_sub(b, y, from), build_unsqueeze(b, scale, 1));
+}
+
+void onnx_op_matmul_packed(OnnxCall *c) {
+  Build *b = &c->b;
+  int64_t kind = onnx_int(c, "blk_quant_type", 1), shape[GRAPH_RANK_MAX];
+  if (kind < 0 || kind > 1) onnx_lack(c, "blk_quant_type %lld", (long long)kind);
+  const PackedBlock *k = &packed_blocks[kind];
+  if (onnx_need_ints(c, 2, shape) != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > INT32_MAX ||
+      shape[1] > INT32_MAX)
+    onnx_lack(c, "a B_shape that is not two positive numbers");
+  int64_t blocks = (shape[0] + k->size - 1) / k->size, bytes = k->size / 2 + SCALE_BYTES + k->zero;
+  Dim whole[] = {build_const(b, shape[1]), build_const(b, blocks * k->size)};
+  Dim packed[] = {build_const(b, shape[1] * blocks), build_const(b, bytes)};
+  Node *weight = build_view(b, build_flat(b, onnx_in(c, 1)), 2, packed);
+  weight = build_view(b, packed_elements(b, weight, k), 2, whole);
+  weight = build_slice(b, weight, 1, build_const(b, 0), build_const(b, shape[0]), 1);
+  onnx_set(c, 0, build_op2(b, OP_aten_matmul_default, onnx_in(c, 0),
+                           build_transpose(b, weight, 0, 1)));
+}

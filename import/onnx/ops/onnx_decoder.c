@@ -199,7 +199,18 @@ typedef struct {
   Node *last;   /* the last token of each batch that is no padding, [batch], i64 */
   Dim length;   /* of new tokens */
   Dim capacity; /* of the caches that are results */
+  bool shared;  /* results are the caches, in which new tokens are written */
 } Cache;
+
+enum { NO_INPUT = 99 };
+
+/* Which inputs of an operator with a cache are lengths and angles. */
+typedef struct {
+  uint32_t lengths; /* of each batch, with the new tokens */
+  int64_t less;     /* how many tokens these are below the number */
+  uint32_t total;   /* the largest of them, a value that must be known */
+  uint32_t cosine, sine, positions;
+} CacheInputs;
 
 /* Queries, keys and values: three inputs, or columns of the first. */
 static void read_groups(OnnxCall *c, OnnxHeads *h) {
@@ -232,19 +243,21 @@ static Node *token_positions(OnnxCall *c, const Cache *k) {
   return build_add(b, build_unsqueeze(b, k->past, 1), build_arange(b, k->length));
 }
 
-static void rotate_groups(OnnxCall *c, OnnxHeads *h, const Cache *k) {
+static void rotate_groups(OnnxCall *c, OnnxHeads *h, const Cache *k, const CacheInputs *in) {
   Build *b = &c->b;
   if (!onnx_flag(c, "do_rotary", false)) return;
-  Node *at = onnx_has(c, 9) ? onnx_in(c, 9) : token_positions(c, k);
-  OnnxRotation r = {onnx_angles(b, onnx_in(c, 7), at), onnx_angles(b, onnx_in(c, 8), at), NULL,
+  bool given = onnx_has(c, in->positions);
+  Node *at = given ? onnx_in(c, in->positions) : token_positions(c, k);
+  Node *cosine = onnx_in(c, in->cosine), *sine = onnx_in(c, in->sine);
+  OnnxRotation r = {onnx_angles(b, cosine, at), onnx_angles(b, sine, at), NULL,
                     onnx_flag(c, "rotary_interleaved", false)};
-  r.size = dim_mul(onnx_dims(c), onnx_in(c, 7)->type.shape[1], build_const(b, 2));
+  r.size = dim_mul(onnx_dims(c), cosine->type.shape[1], build_const(b, 2));
   h->query = onnx_rotate(c, h->query, &r);
   h->key = onnx_rotate(c, h->key, &r);
 }
 
-/* The cache with the new tokens after each batch's past, and zeros after these: each place takes a
- * row of both. */
+/* The cache with the new tokens after each batch's past, and zeros after these, or what was there
+ * if it is shared: each place takes a row of both. */
 static Node *updated_cache(OnnxCall *c, uint32_t input, uint32_t result, Node *x, const Cache *k) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
@@ -268,6 +281,7 @@ static Node *updated_cache(OnnxCall *c, uint32_t input, uint32_t result, Node *x
   index = build_expand(b, build_unsqueeze(b, build_unsqueeze(b, index, 1), 3), 4, shape);
   Node *y =
       build(b, OP_aten_gather_default, ARGS(arg_node(both), build_int(b, 2), arg_node(index)));
+  if (k->shared) return onnx_set(c, result, y), y;
   Node *over = build_with(b, OP_aten_ge_Scalar, from, arg_dim(k->length));
   over = build_unsqueeze(b, build_unsqueeze(b, over, 1), 3);
   y = build_where(b, over, arg_float(0), arg_node(y));
@@ -290,13 +304,14 @@ static Node *seen_keys(OnnxCall *c, const Cache *k) {
   return build_and(b, keep, build_with(b, OP_aten_gt_Scalar, behind, build_int(b, -window)));
 }
 
-static Cache cache_of(OnnxCall *c, const OnnxHeads *h) {
+static Cache cache_of(OnnxCall *c, const OnnxHeads *h, const CacheInputs *in) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
-  Dim total = onnx_need_dim(c, 6);
+  Dim total = onnx_need_dim(c, in->total);
   Cache k = {.length = h->query->type.shape[2], .capacity = total};
-  Node *lengths = build_to(b, onnx_in(c, 5), DT_I64);
-  k.last = lengths = build_flat(b, lengths);
+  Node *lengths = build_flat(b, build_to(b, onnx_in(c, in->lengths), DT_I64));
+  if (in->less) lengths = build_with(b, OP_aten_sub_Tensor, lengths, build_int(b, in->less));
+  k.last = lengths;
   if (onnx_has(c, 3)) k.capacity = dim_max(d, onnx_in(c, 3)->type.shape[2], total);
   Dim before = dim_sub(d, build_const(b, 1), k.length);
   Node *past = build_with(b, OP_aten_add_Tensor, lengths, arg_dim(before));
@@ -330,8 +345,9 @@ void onnx_op_group_query_attention(OnnxCall *c) {
   OnnxHeads h = no_heads(c);
   check_groups(c);
   read_groups(c, &h);
-  Cache k = cache_of(c, &h);
-  rotate_groups(c, &h, &k);
+  static const CacheInputs in = {5, 0, 6, 7, 8, 9};
+  Cache k = cache_of(c, &h, &in);
+  rotate_groups(c, &h, &k, &in);
   h.scale = onnx_heads_scale(c, h.query);
   h.cap = onnx_float(c, "softcap", 0);
   h.sink = head_sink(c, &h);
@@ -347,6 +363,131 @@ void onnx_op_group_query_attention(OnnxCall *c) {
                      ARGS(arg_node(h.bias), arg_dims(b->in.g, 2, pad), arg_float(0)));
   }
   onnx_set(c, 0, onnx_join_heads(b, onnx_attend(c, &h)));
+}
+
+/* ---- SparseAttention ---- */
+
+/* Of each layout which blocks of keys a block of queries has, [layouts, rows, rows], from the ends
+ * of its rows and the numbers of the columns; what comes after the last row's end is padding. */
+static Node *block_layouts(OnnxCall *c) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Node *ends = build_to(b, onnx_in(c, 5), DT_I64), *columns = build_to(b, onnx_in(c, 6), DT_I64);
+  infer_rank(&b->in, &ends->type, 2, 2);
+  infer_rank(&b->in, &columns->type, 2, 2);
+  Dim one = build_const(b, 1), all = ends->type.shape[1], rows = dim_sub(d, all, one);
+  Node *at = build_arange(b, columns->type.shape[1]);
+  ends = build_unsqueeze(b, build_slice(b, ends, 1, one, all, 1), 1);
+  Node *before = build_op2(b, OP_aten_le_Tensor, ends, build_unsqueeze(b, at, 1));
+  Node *row = build_sum(b, build_to(b, before, DT_I64), 1u << 2, false); /* of each column */
+  Node *block = build_arange(b, rows);
+  Node *in_row = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, row, 2), block);
+  Node *in_column = build_op2(b, OP_aten_eq_Tensor, build_unsqueeze(b, columns, 2), block);
+  Node *has = build_and(b, build_unsqueeze(b, in_row, 3), build_unsqueeze(b, in_column, 2));
+  return build_with(b, OP_aten_any_dim, has, build_int(b, 1));
+}
+
+/* Numbers below `size` as the numbers of their blocks. */
+static Node *block_of(OnnxCall *c, Node *at, int64_t size) {
+  return build_with(&c->b, OP_aten_floor_divide_default, at, build_int(&c->b, size));
+}
+
+/* The least number for keys whose block the query's does not have: [batch, heads, length, keys].
+ * Heads take the layouts in turns. */
+static Node *block_bias(OnnxCall *c, const OnnxHeads *h, const Cache *k) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  int64_t size = onnx_int(c, "sparse_block_size", 0);
+  if (size < 1) onnx_fail(c, E_ONNX_ATTR_VALUE, "sparse_block_size", "less than 1");
+  Node *layouts = block_layouts(c), *head = build_arange(b, h->query->type.shape[1]);
+  head = build_with(b, OP_aten_remainder_Tensor, head, arg_dim(layouts->type.shape[0]));
+  Dim last = dim_sub(d, layouts->type.shape[1], build_const(b, 1));
+  Node *query = block_of(c, token_positions(c, k), size); /* [batch, length] */
+  Node *key = block_of(c, build_arange(b, k->capacity), size);
+  key = build(b, OP_aten_clamp_default, ARGS(arg_node(key), arg_none(), arg_dim(last)));
+  query = build_unsqueeze(b, build_unsqueeze(b, query, 1), 3);
+  Arg list = arg_list(b->in.g, 3);
+  list.items[0] = arg_node(build_unsqueeze(b, build_unsqueeze(b, head, 1), 2));
+  list.items[1] = arg_node(query);
+  list.items[2] = arg_node(key);
+  Node *keep = build_with(b, OP_aten_index_Tensor, layouts, list);
+  DType t = h->query->type.dtype;
+  return build_to(b, build_where(b, keep, arg_float(0), arg_float(-dtype_largest_finite(t))), t);
+}
+
+void onnx_op_sparse_attention(OnnxCall *c) {
+  Build *b = &c->b;
+  OnnxHeads h = no_heads(c);
+  static const CacheInputs in = {8, 1, 7, 9, 10, NO_INPUT};
+  read_groups(c, &h);
+  Cache k = cache_of(c, &h, &in);
+  k.shared = true;
+  rotate_groups(c, &h, &k, &in);
+  h.scale = onnx_heads_scale(c, h.query);
+  h.key = updated_cache(c, 3, 1, h.key, &k);
+  h.value = updated_cache(c, 4, 2, h.value, &k);
+  h.keep = seen_keys(c, &k);
+  h.bias = block_bias(c, &h, &k);
+  onnx_set(c, 0, onnx_join_heads(b, onnx_attend(c, &h)));
+}
+
+/* ---- DecoderMaskedMultiHeadAttention ---- */
+
+/* A new row, [batch, heads, 1, size], in the place of the cache that has that number. */
+static Node *cache_with_row(OnnxCall *c, uint32_t input, uint32_t result, Node *x, Node *place) {
+  Build *b = &c->b;
+  Node *cache = onnx_in(c, input);
+  infer_rank(&b->in, &cache->type, 4, 4);
+  Node *at = build_op2(b, OP_aten_eq_Tensor, build_arange(b, cache->type.shape[2]), place);
+  cache = build_where(b, build_unsqueeze(b, at, 1), arg_node(x), arg_node(cache));
+  if (onnx_wants(c, result)) onnx_set(c, result, cache);
+  return cache;
+}
+
+/* Keys of the cache that count: as many as the mask or the bias has, or all. */
+static Node *counted_keys(OnnxCall *c, Node *cache) {
+  Build *b = &c->b;
+  Dim keys = cache->type.shape[2];
+  if (onnx_has(c, 3)) keys = size_from_end(onnx_in(c, 3), 1);
+  else if (onnx_has(c, 4)) keys = size_from_end(onnx_in(c, 4), 1);
+  return build_slice(b, cache, 2, build_const(b, 0), keys, 1);
+}
+
+/* One token of each batch; its key and value go into the cache after those of the past. */
+static void attend_to_cache(OnnxCall *c, OnnxHeads *h) {
+  Build *b = &c->b;
+  if (!onnx_flag(c, "past_present_share_buffer", false))
+    onnx_lack(c, "a past without past_present_share_buffer");
+  Node *past = build_to(b, build_view(b, onnx_in(c, 7), 0, NULL), DT_I64);
+  h->key = counted_keys(c, cache_with_row(c, 5, 1, h->key, past));
+  h->value = counted_keys(c, cache_with_row(c, 6, 2, h->value, past));
+  h->keep = build_op2(b, OP_aten_le_Tensor, build_arange(b, h->key->type.shape[2]), past);
+}
+
+static Node *decoder_heads(OnnxCall *c, uint32_t i, Dim *at) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, i);
+  if (rank_of(x) == 4) return x; /* keys or values of an encoder, without a bias */
+  infer_rank(&b->in, &x->type, 3, 3);
+  Dim size = x->type.shape[2], end = dim_add(onnx_dims(c), *at, size);
+  if (onnx_has(c, 10)) x = build_add(b, x, build_slice(b, onnx_in(c, 10), 0, *at, end, 1));
+  *at = end;
+  return onnx_heads_of(c, x, onnx_int(c, "num_heads", 0));
+}
+
+void onnx_op_decoder_masked_attention(OnnxCall *c) {
+  OnnxHeads h = no_heads(c);
+  Dim at = build_const(&c->b, 0);
+  if (!onnx_has(c, 1)) onnx_lack(c, "queries, keys and values in one input");
+  if (onnx_has(c, 9)) onnx_lack(c, "cache_indirection, caches of several beams");
+  if (onnx_wants(c, 3) || onnx_flag(c, "output_qk", false)) onnx_lack(c, "the result qk");
+  h.query = decoder_heads(c, 0, &at);
+  h.key = decoder_heads(c, 1, &at);
+  h.value = decoder_heads(c, 2, &at);
+  h.scale = onnx_heads_scale(c, h.query);
+  if (onnx_has(c, 5)) attend_to_cache(c, &h);
+  Node *mask = mask_input(c, 3, &h);
+  attend(c, &h, mask, 4);
 }
 
 /* ---- RotaryEmbedding ---- */

@@ -211,3 +211,56 @@ void onnx_op_packed_experts(OnnxCall *c) {
   if (!e.in.weight || !e.out.weight) onnx_fail(c, E_ONNX_INPUT, e.in.weight ? 6 : 3);
   set_mixed(c, &e, onnx_optional(c, 14));
 }
+
+/* ---- MoEGroupRouter ---- */
+
+static Node *largest(Build *b, Node *x, int64_t n, uint32_t item) {
+  Arg last = build_int(b, (int64_t)rank_of(x) - 1);
+  return build_item(b, build(b, OP_aten_topk_default, ARGS(arg_node(x), build_int(b, n), last)),
+                    item);
+}
+
+/* Where x, [rows, n], has its `count` largest elements. */
+static Node *is_largest(Build *b, Node *x, int64_t count) {
+  Node *index = largest(b, x, count, 1);
+  Node *none = build_full(b, 2, x->type.shape, arg_bool(false), DT_I1);
+  return build(b, OP_aten_scatter_value,
+               ARGS(arg_node(none), build_int(b, 1), arg_node(index), arg_bool(true)));
+}
+
+/* Scores of experts of which some groups have theirs: -inf elsewhere. */
+static Node *scores_of_groups(OnnxCall *c, Node *x, int64_t groups, int64_t chosen) {
+  Build *b = &c->b;
+  Dim all = x->type.shape[1];
+  if (!dim_is_int(all) || groups < 1 || all->value % groups || chosen < 1 || chosen > groups)
+    onnx_lack(c, "n_group %lld, topk_group %lld", (long long)groups, (long long)chosen);
+  int64_t size = all->value / groups, best = onnx_int(c, "group_topk", 2);
+  if (best < 1) onnx_lack(c, "group_topk %lld", (long long)best);
+  Dim shape[] = {x->type.shape[0], build_const(b, groups), build_const(b, size)};
+  x = build_view(b, x, 3, shape);
+  Node *sum = build_sum(b, largest(b, x, best < size ? best : size, 0), 1u << 2, false);
+  Node *keep = build_unsqueeze(b, is_largest(b, sum, chosen), 2);
+  x = build_where(b, keep, arg_node(x), arg_float(-INFINITY));
+  return build_view(b, x, 2, (Dim[]){shape[0], all});
+}
+
+void onnx_op_route_groups(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *bias = onnx_in(c, 1);
+  DType t = x->type.dtype;
+  int64_t chosen = onnx_int(c, "top_k", 0);
+  int64_t groups = onnx_int(c, "n_group", 1), active = onnx_int(c, "topk_group", 1);
+  if (onnx_has(c, 2) || onnx_wants(c, 1) || onnx_wants(c, 2))
+    onnx_lack(c, "full scores, and their projection");
+  Dim all = size_from_end(x, 1), shape[] = {infer_product(&b->in, x->type.shape, rank_of(x)), all};
+  shape[0] = dim_floordiv(onnx_dims(c), shape[0], all);
+  x = build_op1(b, OP_aten_sigmoid_default, build_to(b, build_view(b, x, 2, shape), DT_F32));
+  Node *scores = scores_of_groups(c, build_add(b, x, bias), groups, active);
+  if (chosen < 1 || chosen > all->value / groups * active)
+    onnx_lack(c, "top_k %lld", (long long)chosen);
+  x = build_with(b, OP_aten_clamp_min_default, x, arg_float(1e-20));
+  x = build_op1(b, OP_aten_log_default, x);
+  x = build_where(b, is_largest(b, scores, chosen), arg_node(x),
+                  arg_float(onnx_float(c, "router_sentinel", -10000)));
+  onnx_set(c, 0, build_to(b, x, t));
+}

@@ -130,6 +130,95 @@ void onnx_op_no_repeat(OnnxCall *c) {
   onnx_set(c, 0, build_where(b, banned, arg_float(-INFINITY), arg_node(scores)));
 }
 
+/* ---- hashes ---- */
+
+enum { WORD = 32 };
+static const int64_t word_mask = 0xffffffff;
+
+/* Words are i64 from 0 on; the product of two wraps, and has the right lower half. */
+static Node *word(Build *b, Node *x) {
+  return build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, word_mask));
+}
+
+static Node *word_times(Build *b, Node *x, int64_t y) {
+  return word(b, build_with(b, OP_aten_mul_Tensor, x, build_int(b, y)));
+}
+
+static Node *word_shifted(Build *b, Node *x, int64_t by) {
+  return build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, x, build_int(b, by));
+}
+
+static Node *word_turned(Build *b, Node *x, int64_t by) {
+  Node *left = word_times(b, x, (int64_t)1 << by);
+  return build_op2(b, OP_aten_bitwise_or_Tensor, left, word_shifted(b, x, WORD - by));
+}
+
+/* A word and itself, shifted by so many bits. */
+static Node *word_mixed(Build *b, Node *x, int64_t by) {
+  return build_op2(b, OP_aten_bitwise_xor_Tensor, x, word_shifted(b, x, by));
+}
+
+/* MurmurHash3 of 32 bits (Austin Appleby's, in the public domain), of one word each. */
+void onnx_op_murmur_hash(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  if (dtype_bytes(x->type.dtype) != sizeof(uint32_t)) onnx_lack(c, "keys of other than 32 bits");
+  int64_t seed = onnx_int(c, "seed", 0) & word_mask;
+  x = word_turned(b, word_times(b, word(b, build_to(b, x, DT_I64)), 0xcc9e2d51), 15);
+  x = word_times(b, x, 0x1b873593);
+  x = build_with(b, OP_aten_bitwise_xor_Scalar, x, build_int(b, seed));
+  x = word_times(b, word_turned(b, x, 13), 5);
+  x = word(b, build_with(b, OP_aten_add_Tensor, x, build_int(b, 0xe6546b64)));
+  x = build_with(b, OP_aten_bitwise_xor_Scalar, x, build_int(b, sizeof(uint32_t)));
+  x = word_times(b, word_mixed(b, x, 16), 0x85ebca6b);
+  x = word_times(b, word_mixed(b, x, 13), 0xc2b2ae35);
+  x = word_mixed(b, x, 16);
+  onnx_set(c, 0, build_to(b, x, onnx_flag(c, "positive", true) ? DT_U32 : DT_I32));
+}
+
+/* The tokens before those of this call, [batch, before]: a state, or a token for none. */
+static Node *tokens_before(OnnxCall *c, const Node *ids, Dim before) {
+  Build *b = &c->b;
+  Dim shape[] = {ids->type.shape[0], before};
+  int64_t none = onnx_int(c, "pad_id", 0);
+  if (onnx_has(c, 3)) return onnx_in(c, 3);
+  return build_full(b, 2, shape, build_int(b, none), ids->type.dtype);
+}
+
+/* Numbers of n-grams, of n from 2 to `most`: their tokens, each times a factor, xor each other,
+ * modulo a size of each head. */
+void onnx_op_ngram_hashes(OnnxCall *c) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  Node *ids = onnx_in(c, 0), *factors = onnx_in(c, 1), *mix = NULL;
+  int64_t most = onnx_int(c, "max_ngram_size", 0), heads = onnx_int(c, "n_head_per_ngram", 0);
+  infer_rank(&b->in, &ids->type, 2, 2);
+  if (most < 2 || most > GRAPH_RANK_MAX || heads < 1)
+    onnx_lack(c, "max_ngram_size %lld, n_head_per_ngram %lld", (long long)most, (long long)heads);
+  if (onnx_has(c, 5) || onnx_has(c, 6)) onnx_lack(c, "eos_token_id and segment_ids");
+  onnx_ignore(c, "reset_on_eos"); /* without eos_token_id */
+  Dim before = build_const(b, most - 1), length = ids->type.shape[1];
+  Node *all = build_cat(b, 2, (Node *[]){tokens_before(c, ids, before), ids}, 1);
+  Node *sizes = onnx_in(c, 2), *parts[GRAPH_RANK_MAX];
+  build_check_data(b, build_with(b, OP_aten_le_Scalar, sizes, build_int(b, 0)),
+                   "vocab_sizes has a size that is not positive", c->stand.name);
+  for (int64_t i = 0; i < most; i++) {
+    Dim from = build_const(b, most - 1 - i);
+    Node *token = build_slice(b, all, 1, from, dim_add(d, from, length), 1);
+    token = build_mul(b, token, build_select(b, factors, 0, build_const(b, i)));
+    mix = mix ? build_op2(b, OP_aten_bitwise_xor_Tensor, mix, token) : token;
+    if (!i) continue;
+    Dim first = build_const(b, (i - 1) * heads), end = build_const(b, i * heads);
+    Node *of = build_slice(b, sizes, 0, first, end, 1);
+    parts[i - 1] = build_op2(b, OP_aten_remainder_Tensor, build_unsqueeze(b, mix, 2), of);
+  }
+  Node *y = build_cat(b, (uint32_t)most - 1, parts, 2);
+  if (onnx_has(c, 4)) y = build_add(b, y, onnx_in(c, 4));
+  onnx_set(c, 0, y);
+  Dim end = dim_add(d, length, before);
+  if (onnx_wants(c, 1)) onnx_set(c, 1, build_slice(b, all, 1, length, end, 1));
+}
+
 /* ---- before the first opsets ---- */
 
 void onnx_op_affine(OnnxCall *c) {

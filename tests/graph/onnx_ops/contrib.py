@@ -145,6 +145,39 @@ def last_convolution(group, **more):
             dict(channels_last=1, group=group, **more), 1)
 
 
+def packed_product(kind, n, k):
+    """Blocks of 32 elements: a number, with kind 1 a zero point, and 16 bytes."""
+    blocks = -(-k // 32)
+    data = bytes_of(110, n, blocks, 20 + kind, high=16 if kind else 256)
+    data[:, :, :4] = np.abs(normal(111, n, blocks, 1)).view(U1)
+    return (MS + "MatMulFpQ4", 17, [normal(112, 3, k), data.reshape(-1), np.array([k, n])],
+            dict(blk_quant_type=kind), 1)
+
+
+def masked_decoder(mask=None, added=None, bias=None, **more):
+    """One token of two batches; four tokens in a cache of six."""
+    rows = [normal(113 + i, 2, 1, 8) for i in range(3)]
+    return (MS + "DecoderMaskedMultiHeadAttention", 17,
+            [*rows, mask, added, normal(116, 2, 2, 6, 4), normal(117, 2, 2, 6, 4),
+             np.array([4], np.int32), None, None, bias],
+            dict(num_heads=2, past_present_share_buffer=1, **more), 3)
+
+
+FIVE = np.array([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1]], np.int32)
+CROPPED = [normal(118, 2, 3, 5, 7), np.array([[0, 0, 1, 1], [.1, .2, .8, .7], [-.3, 0, .5, 1.4],
+                                              [1, 1, 0, 0]], F), np.array([0, 1, 1, 0], np.int32)]
+KEYS = np.array([[1, -5, 7], [0, 2**31 - 1, -2**31]], np.int32)
+
+
+def hashes(ids, factors, past=None, offsets=None):
+    sizes = np.array([101, 103, 107, 109, 113, 127], ids.dtype)
+    return (MS + "NGramHashMapping", 17,
+            [ids, np.array(factors, ids.dtype), sizes, past, offsets],
+            dict(max_ngram_size=3, n_head_per_ngram=3, pad_id=7), 2)
+
+
+TOKENS = bytes_of(119, 2, 7, high=1000, dtype=np.int64)
+FACTORS = [1099511628211 * 3, 14695981039346656, 7919]
 STREAMS = np.array([[[0, 1, 2], [3, 3, 3]], [[0, 4, 5], [1, 2, 3]], [[7, 6, 2], [0, 0, 1]]])
 WAVES = [np.cos(normal(81, 8, 6)), np.sin(normal(81, 8, 6))]
 BRANCHES = normal(50, 2, 3, 12)
@@ -173,6 +206,25 @@ CALLS = [
     experts("swiglu", 1, k=2, rows=normal(60, 1, 5, 8), normalize_routing_weights=1),
     *[packed_experts(bits, block, zeros) for bits in (4, 8) for block in (0, 16)
       for zeros in (0, 1)],
+    *[packed_product(kind, 5, k) for kind in (0, 1) for k in (64, 70)],
+    *[masked_decoder(mask, added, bias) for mask in (None, FIVE)
+      for added in (None, normal(120, 2, 2, 1, 5)) for bias in (None, normal(121, 24))],
+    masked_decoder(FIVE, scale=0.3, mask_filter_value=-1.0),
+    *[(MS + "DecoderMaskedMultiHeadAttention", 17,
+       [normal(122, 2, 1, 16), normal(123, 2, 2, 5, 8), normal(124, 2, 2, 5, 8), mask], HEADS, 1)
+      for mask in (None, FIVE)],
+    *[(MS + "CropAndResize", 17, [*CROPPED, np.array(size, np.int32)],
+       dict(mode=mode, extrapolation_value=2.5), 1)
+      for size in ([4, 3], [1, 1], [1, 6]) for mode in ("bilinear", "nearest")],
+    (MS + "MurmurHash3", 17, [KEYS], dict(seed=3), 1),
+    (MS + "MurmurHash3", 17, [KEYS.view(np.uint32)], dict(positive=0), 1),
+    *[hashes(TOKENS, FACTORS, past, offsets)
+      for past in (None, TOKENS[:, 3:5]) for offsets in (None, np.arange(6) * 100)],
+    hashes(-TOKENS, [-x for x in FACTORS]),
+    hashes(TOKENS.astype(np.int32), [2000000011, 14639, 7919]),
+    *[(MS + "MoEGroupRouter", 17, [normal(125, 2, 5, 12), normal(126, 12) / 9], more, 1)
+      for more in (dict(n_group=4, topk_group=2, top_k=3), dict(top_k=2),
+                   dict(n_group=2, topk_group=1, top_k=3, group_topk=1, router_sentinel=-99.0))],
     *[(MS + "CDist", 17, [normal(51, 4, 3), normal(52, 5, 3)], dict(metric=metric), 1)
       for metric in ("euclidean", "sqeuclidean")],
     *[(MS + "ExpandDims", 17, [ROW, np.array(axis, np.int32)], {}, 1) for axis in (0, -1)],

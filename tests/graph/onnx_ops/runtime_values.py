@@ -33,6 +33,7 @@ def write(module, model):
                                                options, providers=["CPUExecutionProvider"])
         given = {f"x{i}": x for i, x in enumerate(inputs) if x is not None}
         for y in session.run(None, given):
-            values = " ".join(f"{v:.7g}" for v in y.flat)
+            digits = "" if y.dtype.kind in "iub" else ".7g"
+            values = " ".join(f"{v.item() if digits else int(v):{digits}}" for v in y.flat)
             lines.append(f"{y.dtype} {' '.join(map(str, y.shape))}| {values}\n")
     (FOLDER / module.VALUES).write_text("".join(lines))

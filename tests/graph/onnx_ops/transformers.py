@@ -84,7 +84,49 @@ ANGLES, PLACES = normal(10, 4), rng.integers(0, 10, (2, 3))
 X = normal(3, 4, 5)
 CACHE, UPDATE = normal(2, 3, 6, 4), normal(2, 3, 2, 4)
 
+# ---- attention of which heads see some blocks of keys ----
+
+LAYOUTS = np.array([[[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 1, 1, 1]],
+                    [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]])
+
+
+def rows_of_blocks(layouts):
+    """The ends of rows and the columns, with pads after the last."""
+    columns = [np.nonzero(x)[1] for x in layouts]
+    widest = max(map(len, columns))
+    padded = [np.pad(x, (0, widest - len(x)), constant_values=-1) for x in columns]
+    ends = np.cumsum(layouts.sum(2), 1)
+    return [np.pad(ends, ((0, 0), (1, 0))).astype(np.int32), np.array(padded, np.int32)]
+
+
+def sparse(layouts):
+    """A cache of 16 keys in blocks of 4, and 4 heads of 2 groups."""
+    def expected(q, k, v, past_k, past_v, _ends, _columns, _total, lengths):
+        q, k, v = heads(q, 4), heads(k, 2), heads(v, 2)
+        keys, values, rows = past_k.copy(), past_v.copy(), q.shape[2]
+        bias = np.full((2, 4, rows, 16), -np.inf)
+        for batch, length in enumerate(lengths):
+            first = length - rows
+            keys[batch, :, first:length], values[batch, :, first:length] = k[batch], v[batch]
+            for head in range(4):
+                for row in range(rows):
+                    seen = layouts[head % len(layouts)][(first + row) // 4].repeat(4) > 0
+                    bias[batch, head, row, (np.arange(16) <= first + row) & seen] = 0
+        return flat(attend(q, keys, values, bias, 0.3)), keys, values
+    return expected
+
+
+def sparse_case(layouts, rows, lengths):
+    new = [normal(2, rows, size) for size in (32, 16, 16)]
+    return ("com.microsoft SparseAttention", 17,
+            [*new, normal(2, 2, 16, 8), normal(2, 2, 16, 8), *rows_of_blocks(layouts),
+             np.array([max(lengths)], np.int32), np.array(lengths, np.int32)],
+            dict(num_heads=4, kv_num_heads=2, sparse_block_size=4, scale=0.3), sparse(layouts))
+
+
 CASES = [
+    *[sparse_case(layouts, rows, lengths) for layouts in (LAYOUTS, LAYOUTS[1:])
+      for rows, lengths in ((10, [10, 10]), (1, [7, 13]), (3, [16, 9]))],
     # These ONNX Runtime runs on GPUs alone.
     ("com.microsoft MultiHeadAttention", 17, [normal(2, 3, 2, 3, 4)], dict(num_heads=2), packed),
     ("com.microsoft MultiHeadAttention", 17, [normal(2, 3, 8), normal(2, 5, 2, 2, 4)],
