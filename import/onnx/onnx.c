@@ -132,34 +132,43 @@ static void remove_abandoned(Onnx *r) {
   }
 }
 
-/* The nodes, up to the one that makes the value that is returned alone. */
-static bool read_nodes(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
-  Name result = r->given.result ? pool_name(r->names, r->given.result) : NULL;
-  for (size_t i = 0; i < g->n_node; i++) {
-    if (result && onnx_scope_find(s, result)) return true;
-    if (!onnx_nodes(r, s, g->node + i, 1)) return false;
-  }
+/* Are the values known that come before the one that is asked for? */
+static bool has_stages(const Onnx *r) {
+  for (uint32_t i = 1; i <= r->given.nstages; i++)
+    if (!r->given.tensors[r->given.n - i].data) return false;
   return true;
 }
 
-static bool read_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g) {
-  if (!r->given.result || !g->n_output) return read_graph_outputs(r, s, g);
-  Onnx__ValueInfo result = *g->output[0], *list[] = {&result};
-  Onnx__Graph part = *g;
-  result.name = (char *)(uintptr_t)r->given.result;
-  part.n_output = 1;
-  part.output = list;
-  return read_graph_outputs(r, s, &part);
+/* A value that is returned alone is of a branch that is not taken if all nodes before those that
+ * ask for it could be read. */
+static bool is_absent(const Onnx *r) {
+  const OnnxWish *next = &r->found->wanted;
+  if (r->reached || !has_stages(r)) return false;
+  return !next->value || strcmp(next->place, r->given.result->place) > 0;
 }
 
-/* No node makes an input. */
-static void unname_results(const Onnx *r, const Onnx__Graph *g) {
-  static char none[] = "";
-  for (uint32_t k = 0; k < r->given.nstages; k++)
-    for (size_t i = 0; i < g->n_node; i++)
-      for (size_t j = 0; j < g->node[i]->n_output; j++)
-        if (!strcmp(onnx_text(g->node[i]->output[j]), r->given.stages[k]))
-          g->node[i]->output[j] = none;
+/* No elements, for a result that the run does not have. */
+static OnnxValue *absent_result(Onnx *r) {
+  static const int64_t shape[] = {0};
+  OnnxKnown *k = ARENA_NEW(r->scratch, OnnxKnown);
+  *k = (OnnxKnown){.dtype = DT_I64, .rank = 1, .shape = shape};
+  OnnxValue *v = onnx_value_new(r, pool_name(r->names, "absent"));
+  onnx_value_set_known(r, v, k);
+  r->found->absent = true;
+  return v;
+}
+
+/* The value that is asked for, as the only result of the file. */
+static bool read_result(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
+  Onnx__ValueInfo result = ONNX__VALUE_INFO__INIT, *list[] = {&result};
+  Onnx__Graph part = *g;
+  if (!r->reached && !is_absent(r)) return false;
+  OnnxValue *v = r->reached ? r->reached : absent_result(r);
+  result.name = (char *)(uintptr_t)r->given.result->value;
+  part.n_output = 1;
+  part.output = list;
+  *namemap_put(r->scratch, &s->values, pool_name(r->names, result.name)) = v;
+  return read_graph_outputs(r, s, &part);
 }
 
 static bool read_model(void *reader) {
@@ -168,13 +177,16 @@ static bool read_model(void *reader) {
   if (!r->model) return false;
   const Onnx__Graph *g = r->model->graph;
   onnx_find_functions(r);
-  unname_results(r, g);
   OnnxScope s = {.opsets = r->model->opset_import, .nopsets = r->model->n_opset_import};
-  bool ok = onnx_initializers(r, &s, g) && onnx_graph_inputs(r, &s, g) &&
-            read_nodes(r, &s, g) && read_outputs(r, &s, g);
+  s.path = "";
+  r->top = &s;
+  bool ok = onnx_initializers(r, &s, g) && onnx_graph_inputs(r, &s, g);
+  bool all = ok && onnx_nodes(r, &s, g->node, g->n_node);
+  if (r->given.result) ok = (all || r->reached) && read_result(r, &s, g);
+  else ok = all && read_graph_outputs(r, &s, g);
   if (ok) remove_abandoned(r);
   graph_part_names(r->graph);
-  return report_lacks(r) && ok;
+  return (r->found->absent || report_lacks(r)) && ok;
 }
 
 static bool read_inputs_alone(void *reader) {

@@ -25,6 +25,14 @@ typedef struct {
   int64_t n;
 } OnnxItems;
 
+/* A value of the file that decides which nodes there are. */
+typedef struct {
+  const char *value; /* its name, after those of the calls and branches that it is in */
+  const char *place; /* of the node that asks for it: places compare in the order of the nodes */
+} OnnxWish;
+
+enum { ONNX_STAGES_MAX = 64 };
+
 /* Values of the model's inputs, in its order, in host memory; those that are missing at the end,
  * or have no data, are not known.  Dtypes and shapes that don't fit count as not known: running
  * reports them. */
@@ -35,12 +43,11 @@ typedef struct {
   const OnnxItems *items;
   uint32_t nitems;
   bool fixes_sizes; /* open sizes become those of the tensors: the graph is for these alone */
-  const char *const *stages; /* values of the file that are inputs after its own */
+  const OnnxWish *stages; /* values of the file that are inputs after its own */
   uint32_t nstages;
-  const char *result; /* a value of the file: the graph returns that alone; NULL: the file's own */
+  uint64_t absent;        /* bits of those that the run does not have: no value takes their place */
+  const OnnxWish *result; /* the graph returns that value alone; NULL: what the file returns */
 } OnnxGiven;
-
-enum { ONNX_STAGES_MAX = 8 };
 
 /* A result as the file declares it. */
 typedef struct {
@@ -56,7 +63,8 @@ typedef struct {
   OnnxTexts texts;
   bool unknown;                  /* an operator or a dtype that no sizes and values make known */
   bool lacks;                    /* something is not supported */
-  const char *wanted; /* the value that decides which nodes there are; NULL: there is none */
+  OnnxWish wanted;               /* without which nodes could not be read; NULL: there is none */
+  bool absent;                   /* the result is of a branch that is not taken: i64[0] */
 } OnnxFindings;
 
 /* The graph, with all types inferred.  NULL after an error; what is not supported is named all at

@@ -51,6 +51,7 @@ const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i) {
   OnnxValue *v = need_value(c, i);
   const OnnxKnown *k = known_elements(c, v, true);
   if (k) return k;
+  if (c->r->given.fixes_sizes) onnx_want_input(c, i);
   const Node *input = onnx_value_source(v);
   if (input) onnx_fail(c, E_ONNX_NEEDS_VALUE, v->name, graph_passed_name(input));
   onnx_fail(c, E_ONNX_UNKNOWN, v->name);
@@ -185,12 +186,32 @@ Node *onnx_scalar(OnnxCall *c, double value, DType t) {
   return build_full(&c->b, 0, NULL, a, t);
 }
 
+/* The name of the call's argument that is the function's parameter `name`; NULL: it is none. */
+static Name argument_of(const OnnxScope *s, Name name) {
+  for (size_t i = 0; s->function && i < s->function->n_input; i++)
+    if (!strcmp(s->function->input[i], name))
+      return i < s->caller->nin ? s->caller->proto->input[i] : NULL;
+  return NULL;
+}
+
+/* The scope whose node makes the value, which has the name *name there; NULL: none is known. */
+static const OnnxScope *scope_of(const Onnx *r, const OnnxScope *s, Name *name) {
+  for (Name argument;; s = s->caller->scope, *name = argument) {
+    *name = pool_name(r->names, *name);
+    while (s && !namemap_get(&s->values, *name)) s = s->outer;
+    if (!s || !(argument = argument_of(s, *name))) return s;
+  }
+}
+
 void onnx_want_input(OnnxCall *c, uint32_t i) {
-  const OnnxScope *s = c->scope;
-  bool named = c->proto->n_input > i && *onnx_text(c->proto->input[i]);
-  bool of_file = !s->outer && !s->function && named && c->in[i];
-  of_file = of_file && !c->in[i]->input && !c->in[i]->tensor;
-  if (of_file && !c->in[i]->is_text && !c->r->found->wanted)
-    c->r->found->wanted = arena_strndup(c->r->arena, c->proto->input[i],
-                                        strlen(c->proto->input[i]));
+  Onnx *r = c->r;
+  const OnnxValue *v = i < c->nin ? c->in[i] : NULL;
+  if (!c->scope->path || !v || v->input || v->tensor || v->is_text) return;
+  if (r->found->wanted.value) return;
+  Name name = c->proto->input[i];
+  const OnnxScope *s = scope_of(r, c->scope, &name);
+  if (!s || !s->path) return;
+  name = onnx_path_name(r, s, name);
+  r->found->wanted.value = arena_strndup(r->arena, name, strlen(name));
+  r->found->wanted.place = onnx_body_path(c, 0);
 }

@@ -31,7 +31,7 @@ static OnnxValue *absent_value(Onnx *r, const char *name) {
 void onnx_read_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
                     size_t nout) {
   Onnx *r = c->r;
-  OnnxScope s = {.outer = c->scope};
+  OnnxScope s = {.outer = c->scope, .path = c->branch ? onnx_body_path(c, c->branch) : NULL};
   const char *where = onnx_where(r, c->proto);
   c->told = true;
   if (g->n_input > nin || g->n_output < nout) onnx_fail(c, E_ONNX_BODY, g->n_input, g->n_output);
@@ -194,7 +194,7 @@ void onnx_op_if(OnnxCall *c) {
   const OnnxKnown *k = onnx_known(c, 0);
   c->demanding = false;
   if (!k || k->n != 1 || k->dtype != DT_I1) {
-    const char *wanted = c->r->found->wanted;
+    const OnnxWish wanted = c->r->found->wanted;
     onnx_want_input(c, 0); /* if one of the branches cannot be read, or both together */
     if (needs_guard(yes) || needs_guard(no)) read_guarded_branches(c, yes, no);
     else read_branches(c, yes, no);
@@ -202,7 +202,9 @@ void onnx_op_if(OnnxCall *c) {
     return;
   }
   OnnxValue **out = values_new(c, c->nout);
-  onnx_read_body(c, k->at[0].dim->value ? yes : no, NULL, 0, out, c->nout);
+  bool chosen = k->at[0].dim->value != 0;
+  c->branch = chosen ? 't' : 'e';
+  onnx_read_body(c, chosen ? yes : no, NULL, 0, out, c->nout);
   for (uint32_t i = 0; i < c->nout; i++) onnx_set_alias(c, i, out[i]);
 }
 
@@ -265,7 +267,7 @@ static void abandon(Graph *g, Node *after) {
 /* Data decides how many turns there are. */
 static void read_data_loop(OnnxCall *c, const LoopCall *l) {
   enum { TURN, CONDITION, FIRST };
-  const char *wanted = c->r->found->wanted;
+  const OnnxWish wanted = c->r->found->wanted;
   OnnxLoop d = onnx_loop_new(c, l->carried + FIRST);
   OnnxValue **in = values_new(c, l->carried + FIRST);
   OnnxValue **out = values_new(c, 1 + l->carried + l->nscanned);

@@ -273,7 +273,7 @@ bool onnx_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
     if (!read_graph_input(&in, g->input[i])) return false;
   }
   for (uint32_t i = 0; i < r->given.nstages; i++)
-    if (!read_stage(&in, r->given.stages[i])) return false;
+    if (!read_stage(&in, r->given.stages[i].value)) return false;
   return true;
 }
 

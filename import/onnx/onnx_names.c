@@ -24,3 +24,13 @@ const char *onnx_identifier(Onnx *r, const char *name, const char *kind) {
     return arena_printf(r->arena, n ? "%s_%s" : "%s", kind, text);
   return python_is_reserved(text) ? arena_printf(r->arena, "%s_1", text) : text;
 }
+
+const char *onnx_body_path(const OnnxCall *c, char kind) {
+  const OnnxScope *s = c->scope;
+  if (!s->path) return NULL;
+  return arena_printf(c->r->arena, kind ? "%s%08x%c" : "%s%08x", s->path, s->at, kind);
+}
+
+const char *onnx_path_name(const Onnx *r, const OnnxScope *s, const char *name) {
+  return *s->path ? arena_printf(r->scratch, "%s/%s", s->path, name) : name;
+}

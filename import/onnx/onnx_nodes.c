@@ -76,6 +76,7 @@ static bool bind_inputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
 static bool onnx_inline(Onnx *r, OnnxCall *c, const Onnx__Function *f) {
   const char *where = onnx_where(r, c->proto);
   OnnxScope s = {.opsets = f->opset_import, .nopsets = f->n_opset_import, .caller = c};
+  s.path = onnx_body_path(c, 'f');
   s.function = f;
   if (++r->depth > ONNX_BODIES_MAX) return onnx_error(r, where, E_ONNX_BODIES, ONNX_BODIES_MAX);
   if (!onnx_spell(r, f->input, f->n_input) || !onnx_spell(r, f->output, f->n_output)) return false;
@@ -132,11 +133,40 @@ static bool find_call_inputs(Onnx *r, OnnxScope *s, OnnxCall *c, const char *whe
   return true;
 }
 
+/* ---- values that a run computes first ---- */
+
+/* The caller's input that takes the place of that value; NULL: there is none. */
+static OnnxValue *stage_of(const Onnx *r, const OnnxScope *s, const char *name) {
+  if (!r->given.nstages || !s->path || !*name) return NULL;
+  name = onnx_path_name(r, s, name);
+  for (uint32_t i = 0; i < r->given.nstages; i++)
+    if (!(r->given.absent >> i & 1) && !strcmp(r->given.stages[i].value, name))
+      return onnx_scope_find(r->top, pool_name(r->names, name));
+  return NULL;
+}
+
+/* In the body its name is the value's own. */
+static bool define_stage(Onnx *r, OnnxScope *s, const char *name) {
+  const OnnxValue *stage = stage_of(r, s, name);
+  if (!stage || s == r->top) return true;
+  OnnxValue *v = onnx_value_new(r, pool_name(r->names, name));
+  Name own = v->name;
+  *v = *stage;
+  v->name = own;
+  return onnx_scope_define(r, s, v);
+}
+
+/* Reading ends with the value that is returned alone, if it could be read. */
+static bool is_result(const Onnx *r, const OnnxScope *s, const OnnxValue *v) {
+  return r->given.result && s->path && v->type.kind == VALUE_TENSOR &&
+         !strcmp(onnx_path_name(r, s, v->name), r->given.result->value);
+}
+
 static void make_outputs(Onnx *r, OnnxCall *c) {
   c->nout = (uint32_t)c->proto->n_output;
   c->out = ARENA_ARRAY(r->scratch, OnnxValue *, c->nout);
   for (uint32_t i = 0; i < c->nout; i++) {
-    if (!*c->proto->output[i]) continue;
+    if (!*c->proto->output[i] || stage_of(r, c->scope, c->proto->output[i])) continue;
     c->out[i] = onnx_value_new(r, pool_name(r->names, c->proto->output[i]));
     c->out[i]->maker = c;
     c->out[i]->number = i;
@@ -145,8 +175,12 @@ static void make_outputs(Onnx *r, OnnxCall *c) {
 
 /* Names of values that a body computes are visible after the call only. */
 static bool define_outputs(Onnx *r, OnnxScope *s, const OnnxCall *c) {
-  for (uint32_t i = 0; i < c->nout; i++)
-    if (c->out[i] && !onnx_scope_define(r, s, c->out[i])) return false;
+  for (uint32_t i = 0; i < c->nout; i++) {
+    if (c->out[i] && is_result(r, s, c->out[i])) return r->reached = c->out[i], false;
+    if (c->out[i] ? !onnx_scope_define(r, s, c->out[i])
+                  : !define_stage(r, s, c->proto->output[i]))
+      return false;
+  }
   return true;
 }
 
@@ -203,6 +237,7 @@ static bool translate(OnnxCall *c) {
   Onnx *r = c->r;
   size_t errors = diag_errors(r->diags);
   if (setjmp(c->b.in.failed)) {
+    if (r->reached) return false;
     if (diag_errors(r->diags) == errors) return true;
     if (!c->told) diag_note(r->diags, r->location, N_ONNX_NODE, onnx_where(r, c->proto));
     return false;
@@ -229,7 +264,7 @@ static bool run_node(Onnx *r, OnnxScope *s, const Onnx__Node *n) {
 }
 
 bool onnx_nodes(Onnx *r, OnnxScope *s, Onnx__Node **nodes, size_t n) {
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++, s->at++)
     if (!run_node(r, s, nodes[i])) return false;
   return true;
 }

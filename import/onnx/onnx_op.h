@@ -68,6 +68,7 @@ struct OnnxCall {
   uint32_t first_id; /* of the nodes that the rule makes */
   bool told;         /* an error named the node */
   bool demanding;    /* values of inputs are asked for where they decide */
+  char branch;       /* which body takes the node's place; 0: none does alone */
   Node stand;        /* the Build's node */
 };
 

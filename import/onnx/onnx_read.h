@@ -23,6 +23,8 @@ struct OnnxScope {
   Onnx__OperatorSet **opsets; /* of the model or the function */
   size_t nopsets;
   const OnnxCall *caller; /* of a function's body; attributes may refer to those of the call */
+  const char *path; /* of calls and branches; NULL: a run may repeat the body, or not have it */
+  uint32_t at;      /* the number of the node that is read */
   const Onnx__Function *function;
 };
 
@@ -60,6 +62,8 @@ struct Onnx {
   bool lists_texts;    /* those of the file have theirs */
   Dim strings;         /* how many a run has; NULL: no table asks */
   NameMap draws;       /* how often the node that makes a value drew numbers */
+  OnnxScope *top;      /* the model's */
+  OnnxValue *reached;  /* the result that is asked for alone, after which reading ends */
 };
 
 /* protobuf-c has NULL for strings that are not there. */
@@ -96,6 +100,10 @@ OnnxOutput onnx_declared_output(Onnx *r, const Onnx__ValueInfo *info);
 /* An identifier of Python's made of a name of ONNX's, which may be any text; `kind` is the prefix
  * of a name that would be no identifier. */
 const char *onnx_identifier(Onnx *r, const char *name, const char *kind);
+/* The path of a body that takes the call's place; NULL: values in it can't be asked for. */
+const char *onnx_body_path(const OnnxCall *c, char kind);
+/* The value's name for runs that compute it first. */
+const char *onnx_path_name(const Onnx *r, const OnnxScope *s, const char *name);
 
 /* ---- onnx_values.c ---- */
 

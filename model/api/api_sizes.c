@@ -30,7 +30,7 @@ struct SizedPlan {
   int64_t *sizes; /* of each input the number of axes, and their sizes */
   size_t nsizes;
   bool valued;   /* it is for values of inputs, too */
-  bool stage;    /* it computes the value that is the input after these */
+  ModelStages stages; /* values that are inputs after the model's; does it compute the next? */
   uint64_t used; /* when; the latest is the largest */
   int users;     /* calls and sessions, while which it is not freed */
 };
@@ -43,7 +43,7 @@ struct SizedPlans {
   SizedPlan **plans;
   int n;
   uint64_t clock;
-  ModelStages stages; /* without a result: values that each run computes first */
+  ModelStages stages; /* values that each run computes first */
   bool fixes;     /* runs have had the sizes of the first one */
   int64_t *first; /* these; NULL: there was no run */
   size_t nfirst;
@@ -82,13 +82,18 @@ static void plan_free(SizedPlan *p) {
   free(p);
 }
 
+static void wish_free(OnnxWish w) {
+  free((char *)(uintptr_t)w.value);
+  free((char *)(uintptr_t)w.place);
+}
+
 void sized_free(SizedPlans *s) {
   if (!s) return;
   for (int i = 0; i < s->n; i++) plan_free(s->plans[i]);
   pthread_mutex_destroy(&s->lock);
   free(s->plans);
   free(s->first);
-  for (uint32_t i = 0; i < s->stages.n; i++) free((char *)(uintptr_t)s->stages.names[i]);
+  for (uint32_t i = 0; i < s->stages.n; i++) wish_free(s->stages.of[i]);
   free(s);
 }
 
@@ -128,6 +133,14 @@ static bool has_sizes(const SizedPlan *p, const int64_t *sizes, size_t n) {
   return p->nsizes == n && !memcmp(p->sizes, sizes, n * sizeof *sizes);
 }
 
+/* Are their values those of the same names? */
+static bool same_stages(const ModelStages *a, const ModelStages *b) {
+  uint32_t n = a->n + a->has_result;
+  bool same = a->n == b->n && a->has_result == b->has_result && a->absent == b->absent;
+  for (uint32_t i = 0; i < n && same; i++) same = a->of[i].value == b->of[i].value;
+  return same;
+}
+
 /* ---- finding and compiling ---- */
 
 /* Beyond PLANS_MAX the one goes that nobody has used for longest. */
@@ -148,21 +161,23 @@ static int keep_plan(SizedPlans *s, SizedPlan *p) {
   return 0;
 }
 
-/* Without one more value the model can't be read. */
-static int want_stage(SizedPlans *s, char *name, int code) {
-  bool known = s->stages.n == ONNX_STAGES_MAX;
-  for (uint32_t i = 0; i < s->stages.n; i++) known |= !strcmp(s->stages.names[i], name);
-  if (known) free(name);
-  else s->stages.names[s->stages.n++] = name;
+/* Without one more value the model can't be read: it goes where its node asks for it. */
+static int want_stage(SizedPlans *s, OnnxWish w, int code) {
+  ModelStages *all = &s->stages;
+  uint32_t at = all->n;
+  bool known = all->n == ONNX_STAGES_MAX || !w.value || !w.place;
+  for (uint32_t i = 0; i < all->n && !known; i++) known = !strcmp(all->of[i].value, w.value);
+  if (known) return wish_free(w), code;
+  while (at && strcmp(all->of[at - 1].place, w.place) > 0) at--;
+  memmove(all->of + at + 1, all->of + at, (all->n - at) * sizeof *all->of);
+  all->of[at] = w;
+  all->n++;
   return code;
 }
 
 /* The model for these sizes; with data also for values. */
 static int compile_sized(SizedPlans *s, SizedPlan *p, const nereid_tensor *inputs, int n) {
-  ModelStages stages = s->stages;
-  char *wanted;
-  stages.n = (uint32_t)(n - (int)executable_inputs(s->of->e));
-  stages.result = p->stage ? s->stages.names[stages.n] : NULL;
+  OnnxWish wanted;
   const OnnxFindings *found = &s->of->model->found;
   nereid_tensor *given = calloc((size_t)n + 1, sizeof *given);
   nereid_graph_items *items = calloc(found->items.len + 1, sizeof *items);
@@ -175,9 +190,9 @@ static int compile_sized(SizedPlans *s, SizedPlan *p, const nereid_tensor *input
     items[i] = (nereid_graph_items){found->items.data[i].input, found->items.data[i].n};
   nereid_graph g = {
       .source = {.inputs = given, .ninputs = n, .items = items, .nitems = (int)found->items.len}};
-  int code = model_read_sized(&g.model, &g.source, &stages, s->of->model, &wanted);
-  if (wanted && p->valued) code = want_stage(s, wanted, code);
-  else free(wanted);
+  int code = model_read_sized(&g.model, &g.source, &p->stages, s->of->model, &wanted);
+  if (wanted.value && p->valued) code = want_stage(s, wanted, code);
+  else wish_free(wanted);
   if (!code) code = nereid_executable_new(&p->e, &g, s->of->device, &s->options);
   model_free(g.model);
   free(given);
@@ -204,7 +219,7 @@ typedef struct {
   int n;
   SizedUse *use;
   void *context;
-  bool stage; /* of a plan that computes the value after these inputs */
+  ModelStages stages; /* of the last inputs, and whether the plan computes the next one */
 } Using;
 
 /* A stage's plan is used under the lock: its result is in memory that the next run writes. */
@@ -212,9 +227,9 @@ static int use_plan(SizedPlans *s, SizedPlan *p, const Using *u, bool *refused) 
   *refused = false;
   p->used = ++s->clock;
   p->users++;
-  if (!u->stage) pthread_mutex_unlock(&s->lock);
+  if (!u->stages.has_result) pthread_mutex_unlock(&s->lock);
   int code = u->use(p, u->inputs, u->n, u->context, refused);
-  if (!u->stage) pthread_mutex_lock(&s->lock);
+  if (!u->stages.has_result) pthread_mutex_lock(&s->lock);
   p->users--;
   return code;
 }
@@ -226,7 +241,7 @@ static int use_known(SizedPlans *s, const int64_t *sizes, size_t n, const Using 
   *refused = true;
   for (int i = 0; i < s->n && *refused; i++) {
     SizedPlan *p = s->plans[i];
-    if (p->stage != u->stage || !has_sizes(p, sizes, n)) continue;
+    if (!same_stages(&p->stages, &u->stages) || !has_sizes(p, sizes, n)) continue;
     *valued |= p->valued;
     code = use_plan(s, p, u, refused);
     *refused &= p->valued;
@@ -244,7 +259,7 @@ static int use_locked(SizedPlans *s, const Using *u) {
   free(sizes);
   if (!refused) return code;
   SizedPlan *p;
-  SizedPlan how = {.stage = u->stage};
+  SizedPlan how = {.stages = u->stages};
   code = valued ? NEREID_E_FILE : new_plan(&p, s, u->inputs, u->n, how);
   how.valued = true;
   if (code == NEREID_E_FILE) code = new_plan(&p, s, u->inputs, u->n, how);
@@ -280,42 +295,82 @@ static int copy_result(nereid_device *d, nereid_tensor *out, const nereid_tensor
   return 0;
 }
 
-/* Runs the plan of a stage; `result`: where its value goes. */
-static int run_stage(SizedPlan *p, const nereid_tensor *inputs, int n, void *result,
+typedef struct {
+  nereid_tensor *result; /* where the value goes */
+  bool absent;           /* it is of a branch that is not taken */
+} StageRun;
+
+/* Runs the plan of a stage. */
+static int run_stage(SizedPlan *p, const nereid_tensor *inputs, int n, void *context,
                      bool *refused) {
+  StageRun *run = context;
   nereid_tensor made = {0};
+  run->absent = p->e->model->found.absent;
   int code = nereid_executable_run(p->e, inputs, n, &made, 1, NULL);
   *refused = code && execution_refused(p->e->main);
-  return code ? code : copy_result(p->e->device, result, &made);
+  return code ? code : copy_result(p->e->device, run->result, &made);
+}
+
+/* Values that the run has computed, after its own inputs. */
+typedef struct {
+  nereid_tensor *all;
+  int own;
+  ModelStages done;
+} Staged;
+
+static void forget_stages(Staged *r, uint32_t from) {
+  for (uint32_t i = from; i < r->done.n; i++) free(r->all[r->own + (int)i].shape);
+  r->done.n = from;
+  r->done.absent &= ((uint64_t)1 << from) - 1;
+}
+
+/* Keeps those in front of a stage that was found since. */
+static void keep_stages(Staged *r, const ModelStages *now) {
+  uint32_t n = 0;
+  while (n < r->done.n && r->done.of[n].value == now->of[n].value) n++;
+  if (n < r->done.n) forget_stages(r, n);
+}
+
+/* Computes the next value. */
+static int next_stage(SizedPlans *s, Staged *r) {
+  uint32_t k = r->done.n;
+  StageRun run = {&r->all[r->own + (int)k], false};
+  r->done.of[k] = s->stages.of[k];
+  Using stage = {r->all, r->own + (int)k, run_stage, &run, r->done};
+  stage.stages.has_result = true;
+  int code = use_locked(s, &stage);
+  if (code) return code;
+  r->done.n++;
+  if (run.absent) r->done.absent |= (uint64_t)1 << k;
+  return 0;
 }
 
 /* The sizes of the run, and then values that it computes. */
 static int use_staged(SizedPlans *s, Using u) {
-  int own = u.n, most = own + ONNX_STAGES_MAX;
-  nereid_tensor *all = calloc((size_t)most, sizeof *all);
-  if (!all) return error_out_of_memory();
-  memcpy(all, u.inputs, (size_t)own * sizeof *all);
-  u.inputs = all;
+  Staged r = {calloc((size_t)u.n + ONNX_STAGES_MAX, sizeof *r.all), u.n, {.n = 0}};
+  if (!r.all) return error_out_of_memory();
+  memcpy(r.all, u.inputs, (size_t)u.n * sizeof *r.all);
+  u.inputs = r.all;
   /* Stages run on a stream of their own, after what the caller's streams have begun. */
   bool apart = device_kind(s->of->device) == NEREID_PTX;
   int code = apart ? nereid_device_sync(s->of->device) : 0;
-  if (code) return free(all), code;
-  while (u.n < own + (int)s->stages.n) {
-    Using stage = {all, u.n, run_stage, &all[u.n], true};
-    code = use_locked(s, &stage);
-    if (code) break;
-    u.n++;
-    if (u.n < own + (int)s->stages.n) continue;
-    code = use_locked(s, &u); /* which may find another stage */
-    if (code != NEREID_E_FILE) break;
+  while (!code) {
+    uint32_t known = s->stages.n;
+    bool all = r.done.n == known;
+    u.n = r.own + (int)r.done.n;
+    u.stages = r.done;
+    code = all ? use_locked(s, &u) : next_stage(s, &r);
+    if (all && !code) break;
+    if (code == NEREID_E_FILE && s->stages.n > known) code = 0; /* one more was found */
+    keep_stages(&r, &s->stages);
   }
-  for (int i = own; i < u.n; i++) free(all[i].shape);
-  free(all);
+  forget_stages(&r, 0);
+  free(r.all);
   return code;
 }
 
 int sized_use(SizedPlans *s, const nereid_tensor *inputs, int n, SizedUse *use, void *context) {
-  Using u = {inputs, n, use, context, false};
+  Using u = {inputs, n, use, context, {.n = 0}};
   pthread_mutex_lock(&s->lock);
   bool staged = s->stages.n > 0;
   int code = staged ? use_staged(s, u) : use_locked(s, &u);
@@ -331,7 +386,8 @@ static void open_sizes(SizedPlans *s) {
   s->fixes = false;
   for (int i = 0; i < s->n; i++) {
     SizedPlan *p = s->plans[i];
-    if (p->valued || p->stage || p->users || !has_sizes(p, s->first, s->nfirst)) continue;
+    if (p->valued || p->stages.has_result || p->users) continue;
+    if (!has_sizes(p, s->first, s->nfirst)) continue;
     plan_free(p);
     s->plans[i--] = s->plans[--s->n];
   }

@@ -44,7 +44,7 @@ typedef struct {
   ReadingKind kind;
   const Model *of; /* which has the file open; NULL: it is opened */
   const ModelStages *stages; /* of READ_SIZED */
-  char **wanted;
+  OnnxWish *wanted;
 } Reading;
 
 /* The file's name decides too, for an archive whose first bytes were cut off. */
@@ -183,13 +183,15 @@ static int read_sized_body(void *arg) {
   Model *m = r->m;
   OnnxGiven given = given_of(m, r->source);
   given.fixes_sizes = true;
-  given.stages = r->stages->names;
+  given.stages = r->stages->of;
   given.nstages = r->stages->n;
-  given.result = r->stages->result;
+  given.absent = r->stages->absent;
+  if (r->stages->has_result) given.result = &r->stages->of[r->stages->n];
   m->onnx = onnx_again(m->arena, m->names, m->diags, r->of->onnx);
   m->weights = weights_new(m->arena);
   m->graph = onnx_read(m->arena, m->names, m->diags, m->onnx, given, m->weights, &m->found);
-  if (!m->graph && m->found.wanted) *r->wanted = strdup(m->found.wanted);
+  const OnnxWish *w = &m->found.wanted;
+  if (!m->graph && w->value) *r->wanted = (OnnxWish){strdup(w->value), strdup(w->place)};
   return m->graph ? 0 : report_model_errors(m);
 }
 
@@ -251,7 +253,7 @@ static bool has_plan_of(Model *m, const nereid_graph_source *s, int64_t chosen) 
   if (found.texts.tables.len) return false; /* which the inputs alone don't have */
   m->found.texts = found.texts;
   m->found.wanted = found.wanted;
-  bool values = found.wanted || has_numbers(m);
+  bool values = found.wanted.value || has_numbers(m);
   return !found.unknown && (!found.lacks || values) && complete_outputs(m, g);
 }
 
@@ -436,9 +438,9 @@ int model_read(Model **out, const nereid_graph_source *source) {
 }
 
 int model_read_sized(Model **out, const nereid_graph_source *source, const ModelStages *stages,
-                     const Model *of, char **wanted) {
+                     const Model *of, OnnxWish *wanted) {
   Reading r = {.source = source, .kind = READ_SIZED, .of = of, .stages = stages, .wanted = wanted};
-  *wanted = NULL;
+  *wanted = (OnnxWish){0};
   return read_model(out, r);
 }
 
@@ -454,7 +456,7 @@ int model_read_inputs(Model **out, const nereid_graph_source *source, int code) 
 
 /* Sizes, and numbers that may decide sizes. */
 bool model_is_open(const Model *m) {
-  bool open = m->onnx && m->found.wanted;
+  bool open = m->onnx && m->found.wanted.value;
   for (const Node *n = m->onnx && m->graph ? m->graph->first : NULL; n; n = n->next) {
     if (n->kind != NODE_INPUT || n->input.kind != INPUT_USER) continue;
     open |= !dtype_is_float(n->type.dtype);

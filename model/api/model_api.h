@@ -30,19 +30,20 @@ typedef struct {
 
 /* Codes and messages are those of nereid.h. */
 int model_read(Model **out, const nereid_graph_source *source);
-/* Values of an ONNX model that are computed before the rest of it is read: inputs after its own.
- * `result`: the model returns the value of that name alone; NULL: what the file returns. */
+/* Values of an ONNX model that are computed before the rest of it is read: inputs after its own, in
+ * the order of the nodes that ask for them. */
 typedef struct {
-  const char *names[ONNX_STAGES_MAX];
+  OnnxWish of[ONNX_STAGES_MAX];
   uint32_t n;
-  const char *result;
+  uint64_t absent; /* bits of those of branches that are not taken */
+  bool has_result; /* the model returns the one after these alone; false: what the file returns */
 } ModelStages;
 
 /* Reads the ONNX model of `of` again, which must outlive it, for the sizes that the source's inputs
- * have.  *wanted: after an error, a copy of the name of a value without which the rest cannot be
+ * have.  *wanted: after an error a value, in memory of the caller, without which the rest cannot be
  * read; NULL: there is none. */
 int model_read_sized(Model **out, const nereid_graph_source *source, const ModelStages *stages,
-                     const Model *of, char **wanted);
+                     const Model *of, OnnxWish *wanted);
 /* A model of ONNX's that was refused, as sizes or values of inputs are open: its inputs alone.
  * After an error the message is that of the refusal. */
 int model_read_inputs(Model **out, const nereid_graph_source *source, int code);

@@ -89,6 +89,30 @@ IF_OF_IF = o.model(decided("x", "three", "y", branches("x")) +
                        **branches("y"), "then_branch": o.graph([
                            o.node("Concat", "y y", "a", axis=0)], outputs="a")}),
                    {"x": o.f32(2, 4)}, {"z": o.f32()}, [scalar("three", 3), scalar("thirty", 30)])
+
+
+def chosen(x):
+    """What IF_IN_FUNCTION gives: y is x twice or its sum, and again if x has a number over 5."""
+    def once(x, limit):
+        return np.concatenate([x, x]) if abs(x).max() > limit else x.sum()
+    y = once(x, 3)
+    return (once(y, 7) if x.max() > 5 else y) + np.float32(1)
+
+
+# A condition that the caller computes, and in a branch a function with one of its own.
+IF_IN_FUNCTION = o.model(
+    [o.node("ReduceMax", "x", "m", keepdims=0), o.node("Greater", "m five", "q"),
+     o.node("nested", "x q three seven", "y", domain="local"), o.node("Add", "y one", "z")],
+    {"x": o.f32(2, 4)}, {"z": o.f32()},
+    [scalar("three", 3), scalar("five", 5), scalar("seven", 7), scalar("one", 1)],
+    functions=[
+        o.function("once", "v limit", "y", decided("v", "limit", "y", branches("v"))),
+        o.function("nested", "x q low high", "z", [
+            o.node("once", "x low", "y", domain="local"), o.node("If", "q", "z", **{
+                "then_branch": o.graph([o.node("once", "y high", "a", domain="local")],
+                                       outputs="a"),
+                "else_branch": o.graph([o.node("Identity", "y", "b")], outputs="b")})])],
+    imports=["local"])
 LOOP_OF_DATA = o.model([
     o.node("ReduceMax", "x", "m", keepdims=0), o.node("Cast", "m", "t", to=7),
     o.node("Loop", "t - start", "last z", body=TURN)], {"x": o.f32("n", 4)}, {"z": o.f32("k", 1)},
@@ -132,6 +156,9 @@ CASES = [
     ("add", one("Add", "x y", "xy"),
      [((x(3, 4), x(3, 4)), 2 * x(3, 4)), ((x(1, 4), x(3, 4)), x(1, 4) + x(3, 4)),
       ((x(2, 4), x(3, 4)), None)]),
+    ("if_in_function", IF_IN_FUNCTION,
+     [((k * x(2, 4) / 4 - shift,), chosen(k * x(2, 4) / 4 - shift))
+      for k, shift in ((1, 0), (2, 0), (3, 0), (3, 12), (4, 1))]),
     ("branch", one("If", "q", more=IS_ONE, initializers=NUMBERS, **BRANCHES),
      [((x(1, 4),), x(4)), ((x(3, 4),), x(3, 4)), ((x(0, 4),), x(0, 4))]),
     ("reshape", one("Reshape", "x to", initializers=[o.ints("to", -1, 3)]),
