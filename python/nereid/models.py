@@ -33,9 +33,10 @@ _NUMPY = {
     **{(0, n): f"int{n}" for n in (8, 16, 32, 64)},
     **{(1, n): f"uint{n}" for n in (8, 16, 32, 64)},
 }
-_TORCH = {
-    **_NUMPY, (4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2",
-}
+# Those of the package ml_dtypes, whose names are PyTorch's, too.
+_NARROW = {(4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2"}
+_TORCH = {**_NUMPY, **_NARROW}
+_CODES = {name: code for code, name in _NARROW.items()}
 
 
 class Value(NamedTuple):
@@ -99,8 +100,12 @@ def _strides(strides, size: int):
     return tuple(s // size for s in strides)
 
 
-def _of_interface(interface: dict, device: tuple[int, int]):
+def _of_interface(interface: dict, device: tuple[int, int], dtype: Any = None):
     text = interface["typestr"]
+    narrow = _CODES.get(getattr(dtype, "name", ""))
+    if narrow:
+        return (interface["data"][0], tuple(interface["shape"]),
+                _strides(interface.get("strides"), narrow[1] // 8), device, narrow)
     if text[0] == ">":
         raise TypeError("an array of big-endian numbers: convert it to this machine's byte order")
     codes = {"i": 0, "u": 1, "f": 2, "b": 6}
@@ -121,7 +126,7 @@ def _describe(value: Any) -> Any:
         return _of_interface(interface, (CUDA, 0))
     interface = getattr(value, "__array_interface__", None)
     if isinstance(interface, dict):
-        return _of_interface(interface, (CPU, 0))
+        return _of_interface(interface, (CPU, 0), getattr(value, "dtype", None))
     if hasattr(value, "data_ptr"):
         place = value.device
         device = (CPU, 0) if place.type == "cpu" else (CUDA, place.index or 0)
@@ -162,8 +167,11 @@ def _numpy_allocate(sizes, code, bits):
     import numpy
 
     name = _NUMPY.get((code, bits))
+    if name is None and "ml_dtypes" in sys.modules:
+        name = getattr(sys.modules["ml_dtypes"], _NARROW[code, bits])
     if name is None:
-        raise TypeError("NumPy has no dtype for an output: pass tensors of PyTorch, or out=")
+        raise TypeError("NumPy has no dtype for an output: import ml_dtypes, pass tensors of "
+                        "PyTorch, or out=")
     array = numpy.empty(sizes, name)
     return array, _describe(array)
 

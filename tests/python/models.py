@@ -491,6 +491,26 @@ def check_rounded():
     check(np.allclose(got, want, rtol=1e-5, atol=1e-5, equal_nan=True), "values in TF32")
 
 
+class Bits:
+    """16 bits of each element, of a dtype by name, as arrays of the package ml_dtypes are."""
+
+    def __init__(self, bits, name):
+        self.__array_interface__ = {**bits.__array_interface__, "typestr": "<V2"}
+        self.dtype, self.bits = type("dtype", (), {"name": name}), bits
+
+
+def check_narrow():
+    program = onnx_text.model([onnx_text.node("Cast", "x", "y", to=1)],
+                              {"x": onnx_text.type_of(16, ["n"])}, "y")
+    x = np.arange(5, dtype="f4") - 2
+    model, bits = nereid.load(program), (x.view("u4") >> 16).astype("u2")
+    check((model(Bits(bits, "bfloat16")) == x).all(), "bf16 by its dtype's name")
+    raises("other elements of two bytes", TypeError, lambda: model(Bits(bits, "complex16")), "V2")
+    back = nereid.load(onnx_text.model([onnx_text.node("Cast", "x", "y", to=16)],
+                                       {"x": onnx_text.f32("n")}, "y"))
+    raises("a result that NumPy has no dtype for", TypeError, lambda: back(x), "ml_dtypes")
+
+
 def check_lazy():
     """Loading a model needs neither NumPy nor PyTorch."""
     code = (f"import sys, nereid; m = nereid.load({TEXT!r}); m.inputs; "
@@ -503,6 +523,6 @@ def check_lazy():
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
              check_mistakes, check_files, check_build, check_kernel, check_onnx, check_first_sizes,
              check_names, check_items, check_choices, check_torch, check_rounded,
-             check_lazy):
+             check_narrow, check_lazy):
     test()
 sys.exit(report())
