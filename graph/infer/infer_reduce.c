@@ -172,7 +172,8 @@ void infer_merge(Infer *in) {
   int64_t run = infer_int(in, "run");
   infer_rank(in, x, 1, GRAPH_RANK_MAX);
   if (run < 1 || run >= 1 << 30) infer_fail(in, E_GRAPH_STEP, (long long)run);
-  if (x->dtype != DT_I64) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(x->dtype));
+  bool keys = x->dtype == DT_I64 || x->dtype == DT_I32;
+  if (!keys) infer_fail(in, E_GRAPH_INDEX_DTYPE, dtype_name(x->dtype));
   in->result = *x;
 }
 

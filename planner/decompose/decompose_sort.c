@@ -1,8 +1,10 @@
 /* Sorting, searching in sorted sequences, and counting.
  *
- * Sorts work on *keys*: 64-bit integers whose upper half has the order of the elements, and whose
- * lower half is the element's index.  No two are equal, so sorting them is stable, and the order of
- * the elements is what is left without the upper halves.
+ * Sorts work on *keys*: integers whose upper part has the order of the elements, and whose lower
+ * part is the element's index.  No two are equal, so sorting them is stable, and the order of the
+ * elements is what is left without the upper parts.  Keys have 64 bits, half of them for the index;
+ * elements of 8 and 16 bits have keys of 32, where the rest holds the index: a network sorts them
+ * with half of the registers and a third of the instructions.
  *
  * A row that fits a tile is sorted by one kernel.  A longer one is padded to whole runs that do;
  * runs are sorted, and merged by twos in a step each.  If only the first few are wanted, runs keep
@@ -55,15 +57,32 @@ static Node *halves(Build *b, OpId op, Node *x, int64_t number) {
   return build_with(b, op, x, build_int(b, number));
 }
 
-/* The keys of elements in the order of `upper` (32 bits) along the last axis. */
-static Node *keys_of(Build *b, Node *upper) {
-  upper = build_to(b, upper, DT_I64);
-  upper = halves(b, OP_aten_bitwise_left_shift_Tensor, upper, 32);
-  return build_op2(b, OP_aten_bitwise_or_Tensor, upper, build_arange(b, row_length(upper)));
+typedef struct {
+  DType dtype;
+  int index_bits;
+} KeyForm;
+
+static const KeyForm whole_keys = {DT_I64, 32};
+
+static Arg largest_key(Build *b, const Node *keys) {
+  return build_int(b, keys->type.dtype == DT_I64 ? INT64_MAX : INT32_MAX);
 }
 
-static Node *key_indices(Build *b, Node *keys) {
-  return halves(b, OP_aten_bitwise_and_Tensor, keys, 0xffffffff);
+/* The key of the element that has the order of `upper` and that index. */
+static Node *key_of(Build *b, KeyForm form, Node *upper, Node *index) {
+  upper = build_to(b, upper, form.dtype);
+  upper = halves(b, OP_aten_bitwise_left_shift_Tensor, upper, form.index_bits);
+  return build_op2(b, OP_aten_bitwise_or_Tensor, upper, build_to(b, index, form.dtype));
+}
+
+/* The keys of elements in the order of `upper` along the last axis. */
+static Node *keys_of(Build *b, KeyForm form, Node *upper) {
+  return key_of(b, form, upper, build_arange(b, row_length(upper)));
+}
+
+static Node *key_indices(Build *b, KeyForm form, Node *keys) {
+  int64_t mask = ((int64_t)1 << form.index_bits) - 1;
+  return build_to(b, halves(b, OP_aten_bitwise_and_Tensor, keys, mask), DT_I64);
 }
 
 /* ---- sorting keys along the last axis ---- */
@@ -86,7 +105,7 @@ static Node *runs_of(Build *b, Node *keys) {
   pads.items[1] = arg_dim(dim_sub(d, dim_mul(d, runs, run), n));
   if (!dim_is(pads.items[1].dim, 0))
     keys = build(b, OP_aten_constant_pad_nd_default,
-                 ARGS(arg_node(keys), pads, build_int(b, INT64_MAX)));
+                 ARGS(arg_node(keys), pads, largest_key(b, keys)));
   return build_view(b, keys, rank + 1, shape);
 }
 
@@ -145,7 +164,7 @@ static Node *groups_of(Build *b, Node *keys, int64_t size) {
   pads.items[1] = build_int(b, rest);
   if (rest)
     keys = build(b, OP_aten_constant_pad_nd_default,
-                 ARGS(arg_node(keys), pads, build_int(b, INT64_MAX)));
+                 ARGS(arg_node(keys), pads, largest_key(b, keys)));
   return build_view(b, keys, rank + 1, shape);
 }
 
@@ -159,18 +178,16 @@ static Node *places_of_groups(Build *b, Node *place, int64_t size) {
   return merge_blocks(b, build_add(b, first, build_arange(b, build_const(b, size))));
 }
 
-/* The keys of the first k elements in the order of `upper` (32 bits) along the last axis. */
-static Node *first_keys_by_groups(Build *b, Node *upper, Dim k, int64_t size) {
-  Node *groups = groups_of(b, keys_of(b, upper), size);
+/* The keys of the first k elements in the order of `upper` along the last axis. */
+static Node *first_keys_by_groups(Build *b, KeyForm form, Node *upper, Dim k, int64_t size) {
+  Node *groups = groups_of(b, keys_of(b, form, upper), size);
   Node *first = build_reduce(b, OP_aten_amin_default, groups, 1u << last_of(groups), false);
-  Node *place = places_of_groups(b, key_indices(b, first_keys(b, first, k)), size);
+  Node *place = places_of_groups(b, key_indices(b, form, first_keys(b, first, k)), size);
   int64_t last = row_length(upper)->value - 1;
   Node *at = build_with(b, OP_aten_clamp_max_default, place, build_int(b, last));
-  Node *keys = build_to(b, gather_along(b, upper, last_of(upper), at), DT_I64);
-  keys = halves(b, OP_aten_bitwise_left_shift_Tensor, keys, 32);
-  keys = build_op2(b, OP_aten_bitwise_or_Tensor, keys, place);
+  Node *keys = key_of(b, form, gather_along(b, upper, last_of(upper), at), place);
   Node *inside = build_with(b, OP_aten_le_Scalar, place, build_int(b, last));
-  keys = build_where(b, inside, arg_node(keys), build_int(b, INT64_MAX));
+  keys = build_where(b, inside, arg_node(keys), largest_key(b, keys));
   return first_keys(b, keys, k);
 }
 
@@ -197,23 +214,65 @@ static Node *narrowed(Build *b, Node *x) {
   return build_to(b, halves(b, OP_aten_sub_Tensor, x, half), DT_I32);
 }
 
+/* Bits of integers in x's order, at most 16; 0: they have more. */
+static int short_bits(Build *b, const Node *x) {
+  DType t = x->type.dtype;
+  if (dtype_is_float(t)) return dtype_bits(t) <= 16 ? 16 : 0;
+  if (dtype_bits(t) <= 16) return dtype_bits(t) <= 8 ? 8 : 16;
+  return is_among(b, x, INT16_MIN, INT16_MAX + 1) ? 16 : 0;
+}
+
+/* Integers of that many bits and of type i32 in x's order; NaN is above all, both zeros are one. */
+static Node *short_order(Build *b, Node *x, int bits, bool descending) {
+  DType t = x->type.dtype;
+  Node *y = x;
+  if (dtype_is_float(t)) {
+    if (dtype_bits(t) < 16) x = build_to(b, x, DT_BF16);
+    y = build(b, OP_nereid_bits_default, ARGS(arg_node(x), arg_dtype(DT_I16)));
+    y = build_to(b, y, DT_I32);
+    Node *sign = halves(b, OP_aten_bitwise_right_shift_Tensor, y, 15);
+    Node *flipped = halves(b, OP_aten_bitwise_and_Tensor, sign, INT16_MAX);
+    y = build_op2(b, OP_aten_bitwise_xor_Tensor, y, flipped);
+    Node *zero = build_with(b, OP_aten_eq_Scalar, x, build_int(b, 0));
+    y = build_where(b, zero, build_int(b, 0), arg_node(y));
+    Node *nan = build_op1(b, OP_aten_isnan_default, x);
+    y = build_where(b, nan, build_int(b, INT16_MAX), arg_node(y));
+  }
+  y = build_to(b, y, DT_I32);
+  bool lifted = !dtype_is_float(t) && (t == DT_I1 || !dtype_is_signed(t)) && dtype_bits(t) <= 16;
+  if (lifted) y = halves(b, OP_aten_sub_Tensor, y, (int64_t)1 << (bits - 1));
+  return descending ? build_op1(b, OP_aten_bitwise_not_default, y) : y;
+}
+
+/* The length of rows of keys, which fill whole runs and groups. */
+static int64_t padded_length(Build *b, const Node *x) {
+  int64_t n = largest_size(b, row_length(x)), run = run_of(b);
+  return n > INT32_MAX ? n : (n + run - 1) / run * run;
+}
+
+static Node *order_by_keys(Build *b, KeyForm form, Node *upper, Dim k) {
+  int64_t group = group_size(row_length(upper), k);
+  if (group) return key_indices(b, form, first_keys_by_groups(b, form, upper, k, group));
+  Node *keys = keys_of(b, form, upper);
+  return key_indices(b, form, k ? first_keys(b, keys, k) : sort_keys(b, keys));
+}
+
 /* The indices of the first k in order, along the last axis; all for k NULL. */
 static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
-  x = decompose_sortable_bits(b, narrowed(b, x), descending);
-  int64_t group = group_size(row_length(x), k);
-  if (x->type.dtype != DT_I64 && group)
-    return key_indices(b, first_keys_by_groups(b, x, k, group));
-  if (x->type.dtype != DT_I64) {
-    Node *keys = keys_of(b, x);
-    return key_indices(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
+  int bits = short_bits(b, x);
+  if (bits && padded_length(b, x) <= (int64_t)1 << (32 - bits)) {
+    KeyForm form = {DT_I32, 32 - bits};
+    return order_by_keys(b, form, short_order(b, x, bits, descending), k);
   }
+  x = decompose_sortable_bits(b, narrowed(b, x), descending);
+  if (x->type.dtype != DT_I64) return order_by_keys(b, whole_keys, x, k);
   /* The lower halves have no sign: they are moved to where signed ones have their order. */
   Node *low = halves(b, OP_aten_bitwise_and_Tensor, x, 0xffffffff);
   low = halves(b, OP_aten_sub_Tensor, low, (int64_t)1 << 31);
-  Node *first = key_indices(b, sort_keys(b, keys_of(b, low)));
+  Node *first = key_indices(b, whole_keys, sort_keys(b, keys_of(b, whole_keys, low)));
   Node *high = halves(b, OP_aten_bitwise_right_shift_Tensor, x, 32);
-  Node *keys = keys_of(b, gather_along(b, high, last_of(x), first));
-  Node *order = key_indices(b, k ? first_keys(b, keys, k) : sort_keys(b, keys));
+  Node *keys = keys_of(b, whole_keys, gather_along(b, high, last_of(x), first));
+  Node *order = key_indices(b, whole_keys, k ? first_keys(b, keys, k) : sort_keys(b, keys));
   return gather_along(b, first, last_of(x), order);
 }
 

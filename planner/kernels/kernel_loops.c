@@ -151,10 +151,11 @@ static const char *merge_scans(Kernel *k, Node *n, const Dim *index) {
   Node *x = n->args[0].node;
   uint32_t last = n->type.rank - 1;
   int64_t run = graph_arg(k->graph, n, "run").dim->value;
-  return arena_printf(k->arena, "merged(%s, %s, %s, %s, %s, %lld, %d)", kernel_buffer(k, x),
+  return arena_printf(k->arena, "merged(%s, %s, %s, %s, %s, %lld, %d, %s)", kernel_buffer(k, x),
                       row_offset(k, n, index), kernel_index(k, index[last], NULL),
                       kernel_index(k, n->type.shape[last], NULL), index_mask(k, index, last + 1),
-                      (long long)run, halvings(k, dim_int(k->graph->dims, run)));
+                      (long long)run, halvings(k, dim_int(k->graph->dims, run)),
+                      kernel_neutral(k, "most", x->type.dtype));
 }
 
 /* A sequence of one axis is searched for all values, else each row for those of its row. */

@@ -20,7 +20,7 @@ def search(row, offset, n, v, mask, RIGHT: tl.constexpr, STEPS: tl.constexpr):
 
 
 @triton.jit
-def merged(row, offset, t, n, mask, RUN: tl.constexpr, STEPS: tl.constexpr):
+def merged(row, offset, t, n, mask, RUN: tl.constexpr, STEPS: tl.constexpr, LAST: tl.constexpr):
     # The element at place t of the row of n elements at row + offset, when its runs of RUN are
     # merged by twos.  `low` of the k elements before it are those of the first run.
     begin = t // (2 * RUN) * (2 * RUN)
@@ -38,8 +38,8 @@ def merged(row, offset, t, n, mask, RUN: tl.constexpr, STEPS: tl.constexpr):
         b = tl.load(right + (k - 1 - middle), mask=searching, other=0)
         low = tl.where(searching & (a < b), middle + 1, low)
         high = tl.where(searching & (a >= b), middle, high)
-    a = tl.load(left + low, mask=(low < first) & mask, other=9223372036854775807)
-    b = tl.load(right + (k - low), mask=(k - low < second) & mask, other=9223372036854775807)
+    a = tl.load(left + low, mask=(low < first) & mask, other=LAST)
+    b = tl.load(right + (k - low), mask=(k - low < second) & mask, other=LAST)
     return tl.minimum(a, b)
 
 
