@@ -276,25 +276,46 @@ static int64_t reshaped_pitch(const Build *s, const NestVar *to, int64_t columns
   return row + pad % BANKS_BYTES;
 }
 
-/* The buffer's chunks of 16 bytes are permuted where a thread takes a run of several of a lone row:
- * the runs of lanes that follow each other would begin in few banks. */
+/* The most bytes that a thread takes at once of its run, at most a chunk: neighbours along the last
+ * axis. */
+static int64_t vector_of_run(const Layout *l, const Type *tile, int64_t size) {
+  enum { CHUNK = 16 };
+  int64_t n = 1;
+  for (int i = 0; i < l->ndigits; i++) {
+    const Digit *d = &l->d[i];
+    if (d->hw != HW_REG || d->axis != tile->rank - 1 || layout_weight(l, i) != n) continue;
+    if (d->extent == 1) continue;
+    n *= d->extent;
+    i = -1;
+  }
+  return n * size < CHUNK ? n * size : CHUNK;
+}
+
+/* The buffer's chunks are permuted where a thread takes a run of several of a lone row: the runs of
+ * lanes that follow each other would begin in few banks. */
 static void permute_chunks(const Build *s, NestBuffer *buf, const NestVar *from,
                            const NestVar *to) {
-  enum { CHUNK_BITS = 4, BANK_BITS = 7, MOST = BANK_BITS - CHUNK_BITS };
+  enum { BANK_BITS = 7 };
   int64_t size = dtype_bytes(from->dtype), columns = type_numel(from->tile);
   int64_t a = run_of_row(from->layout, &from->tile, columns).elements;
   int64_t b = run_of_row(to->layout, &to->tile, columns).elements;
   int64_t bytes = (a > b ? a : b) * size;
-  if (!machine_has(s->u->machine, HAS_BANKED_SHARED) || from->tile.rank != 1) return;
-  if (!type_same_shape(from->tile, to->tile) || bytes & (bytes - 1)) return;
-  int bits = __builtin_ctzll((unsigned long long)bytes) - CHUNK_BITS;
+  int64_t store = vector_of_run(from->layout, &from->tile, size);
+  int64_t load = vector_of_run(to->layout, &to->tile, size), vector = load > store ? load : store;
+  if (!machine_has(s->u->machine, HAS_BANKED_SHARED)) return;
+  if (bytes * s->u->machine->lanes > columns * size) return; /* few lanes have runs */
+  if (!type_same_shape(from->tile, to->tile) || bytes & (bytes - 1) || vector & (vector - 1))
+    return;
+  int chunk = __builtin_ctzll((unsigned long long)vector), most = BANK_BITS - chunk;
+  int bits = __builtin_ctzll((unsigned long long)bytes) - chunk;
   if (bits < 2) return; /* two lanes of eight to a bank cost less than these addresses */
-  buf->tile = from->tile;
-  buf->layout = layout_new(&from->tile);
-  layout_push(&buf->layout, 0, HW_BYTE, from->tile.shape[0], (int32_t)size);
-  buf->layout.xor_base = CHUNK_BITS;
-  buf->layout.xor_bits = (uint8_t)(bits < MOST ? bits : MOST);
-  buf->layout.xor_shift = (uint8_t)(bits > MOST ? bits : MOST);
+  buf->tile = (Type){.dtype = from->tile.dtype, .elem = from->tile.elem, .rank = 1};
+  buf->tile.shape[0] = (int32_t)columns;
+  buf->layout = layout_new(&buf->tile);
+  layout_push(&buf->layout, 0, HW_BYTE, (int32_t)columns, (int32_t)size);
+  buf->layout.xor_base = (uint8_t)chunk;
+  buf->layout.xor_bits = (uint8_t)(bits < most ? bits : most);
+  buf->layout.xor_shift = (uint8_t)(bits > most ? bits : most);
 }
 
 /* Through a buffer of rows of so many columns: the same elements, other threads. */
