@@ -97,8 +97,8 @@ typedef struct {
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
   bool waits;             /* programs may wait for others */
-  const char *rows, *row; /* the vectors of a transposed loop's store, and the one that it puts
-                             there; or NULL: it stores all of them.  Both NULL: no such loop */
+  const NestStmt *turned; /* the store or load of a transposed loop; NULL: there is none */
+  const char *rows, *row; /* its vectors; the one that it stores or takes, NULL: all of them */
   Owner *owners;          /* by variable id, with option debug; else NULL */
   bool failed;
 } Gen;
@@ -153,6 +153,8 @@ void c_prefetch(Gen *g, const NestStmt *s);
 /* ---- transpose.c ---- */
 /* The store of a loop that exchanges rows and columns; NULL: it is none. */
 const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
+/* The load of a loop that exchanges them; NULL: it is none. */
+const NestStmt *c_transposed_load(const Gen *g, const NestStmt *loop);
 /* The last of LANES loads or stores from `first` on that are columns of LANES rows; NULL: they are
  * none. */
 const NestStmt *c_last_column(const Gen *g, const NestStmt *first);

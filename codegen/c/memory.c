@@ -291,7 +291,18 @@ static void each_element(Gen *g, const NestStmt *s, void (*one)(Gen *, const Nes
 
 static void load_element(Gen *g, const NestStmt *s) { load_one(g, s, &s->dsts[0]); }
 
-void c_load(Gen *g, const NestStmt *s) { each_element(g, s, load_element); }
+static void load_rows(Gen *g, const NestStmt *s) {
+  if (g->row) c_assign(g, s, &s->dsts[0], s->type, c_text(g, "%s[%s]", g->rows, g->row), vector);
+  else
+    c_line(g, "vload_rows_%s(%s, %lld, LANES, %s);", dtype_name(s->type),
+           c_address(g, &s->mems[0], false), (long long)c_mem_spread(g, &s->mems[0]).step,
+           g->rows);
+}
+
+void c_load(Gen *g, const NestStmt *s) {
+  if (s == g->turned) load_rows(g, s);
+  else each_element(g, s, load_element);
+}
 
 /* ---- stores ---- */
 
@@ -350,13 +361,15 @@ static void store_one(Gen *g, const NestStmt *s) {
 }
 
 static void store_rows(Gen *g, const NestStmt *s) {
-  c_line(g, "vstore_rows_%s(%s, %lld, %s);", dtype_name(s->type), c_address(g, &s->mems[0], false),
-         (long long)c_mem_spread(g, &s->mems[0]).step, g->rows);
+  if (g->row) c_line(g, "%s[%s] = %s;", g->rows, g->row, stored(g, s, true));
+  else
+    c_line(g, "vstore_rows_%s(%s, %lld, %s);", dtype_name(s->type),
+           c_address(g, &s->mems[0], false), (long long)c_mem_spread(g, &s->mems[0]).step,
+           g->rows);
 }
 
 void c_store(Gen *g, const NestStmt *s) {
-  if (g->row) c_line(g, "%s[%s] = %s;", g->rows, g->row, stored(g, s, true));
-  else if (g->rows) store_rows(g, s);
+  if (s == g->turned) store_rows(g, s);
   else each_element(g, s, store_one);
 }
 

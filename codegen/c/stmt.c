@@ -193,24 +193,39 @@ static void bounded_head(Gen *g, const NestStmt *s, const char *i, const char *e
   c_line(g, "for (int %s = %s, %s = %s; %s < %s; %s++) {", i, lo, end, hi, i, end, i);
 }
 
-/* Blocks of LANES iterations, whose vectors are stored together: see transpose.c. */
-static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
+/* Blocks of LANES iterations, the last of which ends with the loop. */
+static void open_transposed(Gen *g, const char *first, int extent) {
+  c_line(g, "for (int %s = 0; %s < %d; %s += LANES) {", first, first, extent, first);
+  open(g);
+  if (extent % g->nest->lanes)
+    c_line(g, "if (%s > %d - LANES) %s = %d - LANES;", first, extent, first, extent);
+}
+
+/* Blocks of LANES iterations, whose vectors are stored or loaded together: see transpose.c. */
+static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *access) {
   const char *rows = c_open_name(g, "rows"), *row = c_open_name(g, "row");
   const char *i = c_open_index(g, s->index), *first = c_open_name(g, c_text(g, "%s_first", i));
-  c_line(g, "for (int %s = 0; %s < %d; %s += LANES) {", first, first, s->index->extent, first);
-  open(g);
-  c_line(g, "%s %s[LANES];", c_vector_type(store->type), rows);
-  c_line(g, "UNROLL(%d) for (int %s = 0; %s < LANES; %s++) {", g->nest->lanes, row, row, row);
-  open(g);
-  c_line(g, "const int %s = %s + %s;", i, first, row);
+  bool load = access->code == NEST_LD;
+  open_transposed(g, first, s->index->extent);
+  c_line(g, "%s %s[LANES];", c_vector_type(access->type), rows);
+  g->turned = access;
   g->rows = rows;
-  g->row = row;
-  c_block(g, s->regions[0]);
-  close(g);
-  g->row = NULL;
-  g->indices[s->index->id] = first;
-  printers[store->code](g, store);
-  g->rows = NULL;
+  for (int part = 0; part < 2; part++) {
+    if (load == !part) {
+      g->indices[s->index->id] = first;
+      printers[access->code](g, access);
+      g->indices[s->index->id] = i;
+      continue;
+    }
+    c_line(g, "UNROLL(%d) for (int %s = 0; %s < LANES; %s++) {", g->nest->lanes, row, row, row);
+    open(g);
+    c_line(g, "const int %s = %s + %s;", i, first, row);
+    g->row = row;
+    c_block(g, s->regions[0]);
+    close(g);
+    g->row = NULL;
+  }
+  g->turned = NULL;
   close(g);
   c_close_names(g, 1);
   c_close_index(g, s->index);
@@ -260,9 +275,10 @@ static void put_columns(Gen *g, const NestStmt *first, const NestStmt *last, con
 }
 
 void c_counted_loop(Gen *g, const NestStmt *s) {
-  const NestStmt *store = c_transposed_store(g, s);
-  if (store) {
-    transposed_loop(g, s, store);
+  const NestStmt *access = c_transposed_store(g, s);
+  if (!access) access = c_transposed_load(g, s);
+  if (access) {
+    transposed_loop(g, s, access);
     return;
   }
   const char *i = c_open_index(g, s->index), *end = c_open_name(g, c_text(g, "%s_end", i));

@@ -1,10 +1,12 @@
 /* Copies that exchange rows and columns.  A loop that stores a vector's lanes in rows `step` bytes
- * apart, each iteration one element after the last,
+ * apart, each iteration one element after the last, or loads them so,
  *
  *   unroll b:128 { %x = ld [%p + 4096*b]; st [@X + %lane576 + 4*b], %x }
+ *   unroll b:128 { %x[b] = ld [@X + %lane576 + 4*b] }
  *
  * is printed as blocks of LANES iterations, whose vectors are transposed in registers: then LANES
- * stores of whole vectors take the place of LANES * LANES stores of elements.
+ * stores or loads of whole vectors take the place of LANES * LANES of elements.  The last block
+ * ends with the loop's last iteration, and so may repeat some of the block before.
  *
  * LANES loads or stores one after the other, each of lanes `step` bytes apart and an element after
  * the one before,
@@ -28,18 +30,45 @@ static bool is_whole_register(DType t) {
   return t == DT_F32 || t == DT_I32 || t == DT_U32 || t == DT_F64 || t == DT_I64 || t == DT_U64;
 }
 
-/* Lanes are rows, and an iteration stores the element after the last one's in each. */
-static bool stores_column(const Gen *g, const NestStmt *loop, const NestStmt *st) {
-  if (st->code != NEST_ST || st->guard.kind || nest_int(st, NA_n, 1) != 1) return false;
-  const Mem *m = &st->mems[0];
-  int64_t bytes = dtype_bytes(st->type);
+/* Lanes are rows, and an iteration stores or loads the element after the last one's in each. */
+static bool takes_column(const Gen *g, const NestStmt *loop, const NestStmt *s) {
+  if (s->guard.kind || nest_int(s, NA_n, 1) != 1) return false;
+  const Mem *m = &s->mems[0];
+  int64_t bytes = dtype_bytes(s->type);
   Spread at = c_mem_spread(g, m);
   bool rows = at.kind == SPREAD_LINEAR && at.step && at.step % bytes == 0 && at.step != bytes;
   bool same = m->base.kind == REF_VAR && !coefficient_of(&m->base.sub, loop->index);
-  return m->buffer && rows && same && is_whole_register(st->type) &&
+  return m->buffer && rows && same && is_whole_register(s->type) &&
          coefficient_of(&m->bytes, loop->index) == bytes &&
-         at.step >= bytes * loop->index->extent &&
-         c_ref_spread(g, &st->srcs[0]).kind == SPREAD_VECTOR;
+         at.step >= bytes * loop->index->extent;
+}
+
+static bool stores_column(const Gen *g, const NestStmt *loop, const NestStmt *s) {
+  return s->code == NEST_ST && takes_column(g, loop, s) &&
+         c_ref_spread(g, &s->srcs[0]).kind == SPREAD_VECTOR;
+}
+
+static bool is_read(const NestStmt *x, const NestVar *v) {
+  for (uint32_t i = 0; i < x->nsrcs; i++)
+    if (x->srcs[i].kind == REF_VAR && x->srcs[i].var == v) return true;
+  for (uint32_t i = 0; i < x->nmems; i++)
+    if (x->mems[i].base.kind == REF_VAR && x->mems[i].base.var == v) return true;
+  return x->guard.kind == REF_VAR && x->guard.var == v;
+}
+
+/* Does an iteration read what it, or an earlier one, has written? */
+static bool goes_on(const NestBlock *b) {
+  for (const NestStmt *x = b->first; x; x = x->next)
+    for (uint32_t i = 0; i < x->ndsts; i++)
+      for (const NestStmt *y = b->first; y != x->next; y = y->next)
+        if (is_read(y, x->dsts[i].var)) return true;
+  return false;
+}
+
+static bool has_blocks(const Gen *g, const NestStmt *loop) {
+  int extent = loop->index->extent, lanes = g->nest->lanes;
+  if (loop->code != NEST_UNROLL || loop->nsrcs || extent < lanes) return false;
+  return extent % lanes == 0 || !goes_on(loop->regions[0]);
 }
 
 /* Statements that may all run before the block's stores. */
@@ -55,11 +84,18 @@ static bool comes_before(const NestStmt *x, const NestStmt *st) {
 
 const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop) {
   const NestStmt *st = loop->regions[0]->last;
-  if (loop->code != NEST_UNROLL || loop->nsrcs || loop->index->extent % g->nest->lanes) return NULL;
-  if (!st || !stores_column(g, loop, st)) return NULL;
+  if (!st || !stores_column(g, loop, st) || !has_blocks(g, loop)) return NULL;
   for (const NestStmt *x = loop->regions[0]->first; x != st; x = x->next)
     if (!comes_before(x, st)) return NULL;
   return st;
+}
+
+const NestStmt *c_transposed_load(const Gen *g, const NestStmt *loop) {
+  const NestStmt *ld = loop->regions[0]->first;
+  bool alone = ld && ld == loop->regions[0]->last && ld->code == NEST_LD;
+  if (!alone || nest_int(ld, NA_volatile, 0) || !has_blocks(g, loop)) return NULL;
+  bool whole = takes_column(g, loop, ld) && c_ref_spread(g, &ld->dsts[0]).kind == SPREAD_VECTOR;
+  return whole ? ld : NULL;
 }
 
 /* ---- columns one after the other ---- */

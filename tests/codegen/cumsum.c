@@ -188,24 +188,6 @@ INLINE void vstore_f32(char *p, vf32 v) {
   *(anywhere *)p = v;
 }
 #endif
-#ifndef NEREID_VALUE_f32
-#define NEREID_VALUE_f32
-#define VALUE_f32(x) (x)
-#endif
-#ifndef NEREID_vgather_step_f32
-#define NEREID_vgather_step_f32
-INLINE vf32 vgather_step_f32(const char *p, int64_t step) {
-  vf32 v;
-  EACH_LANE(i) v[i] = VALUE_f32(load_f32(p + i * step));
-  return v;
-}
-#endif
-#ifndef NEREID_vselect_f32
-#define NEREID_vselect_f32
-INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
-  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
-}
-#endif
 #ifndef NEREID_vturn_rows_f32
 #define NEREID_vturn_rows_f32
 /* Lane l of vector i and lane i of vector l change places. */
@@ -228,6 +210,30 @@ INLINE void vturn_rows_f32(vf32 *v) {
       v[l][i] = x;
     }
 #endif
+}
+#endif
+#ifndef NEREID_vload_rows_f32
+#define NEREID_vload_rows_f32
+/* Element i of row l becomes lane l of vector i for the first n rows; others are 0. */
+INLINE void vload_rows_f32(const char *p, int64_t step, int n, vf32 *v) {
+#if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
+  UNROLL(16) for (int i = 0; i < LANES; i++) {
+    v[i] = (vf32){0};
+    if (i < n) v[i] = vload_f32(p + i * step);
+  }
+  vturn_rows_f32(v);
+#else
+  for (int i = 0; i < LANES; i++) {
+    v[i] = (vf32){0};
+    EACH_LANE(l) if (l < n) v[i][l] = load_f32(p + l * step + i * sizeof(float));
+  }
+#endif
+}
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
 }
 #endif
 #ifndef NEREID_store_f32
@@ -516,8 +522,13 @@ static void cumsum_program(const char *args, const uint32_t *grid, uint32_t pid_
         x_2[a_2] = x_2[a_2] + x; /* ../../examples/kernels/cumsum.py:19 */
       }
     }
-    for (int a = 0; a < 32; a++) { /* ../../examples/kernels/cumsum.py:18 */
-      x_1[a] = vgather_step_f32(shared + t23 + 4*a, 128);
+    for (int a_first = 0; a_first < 32; a_first += LANES) { /* ../../examples/kernels/cumsum.py:18 */
+      vf32 rows[LANES];
+      vload_rows_f32(shared + t23 + 4*a_first, 128, LANES, rows);
+      UNROLL(8) for (int row_2 = 0; row_2 < LANES; row_2++) {
+        const int a = a_first + row_2;
+        x_1[a] = rows[row_2];
+      }
     }
     for (int r = 0; r < 32; r++) t7[0 + r] = x_1[0 + r];
     for (int r = 0; r < 31; r++) {
