@@ -266,14 +266,20 @@ static DimMask shift_mask(DimMask m, int at) {
   return (m & low) | (m & ~low) << 1;
 }
 
+/* Fewer vectors than registers have room for leave it to more rows. */
+static int32_t vectors_of(const Bind *s, DimMask cols) {
+  return cols ? s->dims[__builtin_ctzll(cols)].extent : 1;
+}
+
 static Block plan_block(Bind *s, int rank, int32_t rows) {
   Block b = {0, 0, 0};
   bool expands = machine_has(s->u->machine, HAS_EXPANDED_LOOPS);
   if (!expands) {
-    b.cols = block_axis(
-        s, rank - 1, s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL);
+    int32_t most = s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL;
+    b.cols = block_axis(s, rank - 1, most);
     int before = s->ndims;
-    b.rows = block_axis(s, rank - 2, rows);
+    int32_t times = rows == BLOCK_ROWS ? most / vectors_of(s, b.cols) : 1;
+    b.rows = block_axis(s, rank - 2, rows * times);
     if (s->ndims > before) b.cols = shift_mask(b.cols, __builtin_ctzll(b.rows));
   }
   for (int d = 0; d < s->ndims; d++) {

@@ -385,12 +385,26 @@ static bool readers_follow(const Copy *c) {
   return found == c->readers.len;
 }
 
-/* Does the innermost loop around st go no further at %p than in the buffer? */
-static bool stays_near(const Copy *c, const NestStmt *st) {
+/* Does the first cache hold so many rows, `step` bytes apart, of so many bytes each? */
+static bool rows_fit_cache(int64_t rows, int64_t step, int64_t bytes) {
+  enum { LINE = 64, SETS = 64, WAYS = 8 };
+  int64_t lines = (bytes + LINE - 1) / LINE + (step % LINE != 0), apart = SETS;
+  for (; step % LINE == 0 && apart > 1 && step / LINE % apart; apart /= 2) continue;
+  int64_t sets = step % LINE ? SETS : SETS / apart * lines;
+  return rows * lines <= WAYS * (sets < SETS ? sets : SETS);
+}
+
+/* Does the innermost loop around st go no further at %p than in the buffer?  Numbers that are the
+ * same in all lanes may be in rows that stay in the first cache. */
+static bool stays_near(const Copy *c, const NestStmt *st, bool lanes) {
   const NestStmt *loop = st->parent->owner;
   while (loop && loop->code == NEST_UNROLL) loop = loop->parent->owner;
   if (!loop || loop->code != NEST_SERIAL) return false;
   int64_t step = coefficient(&st->mems[0].bytes, loop->index);
+  int axis = step % c->stride[rows_axis(c)] == 0 ? rows_axis(c) : !rows_axis(c);
+  int64_t bytes = c->buffer->tile.shape[!axis] * c->global[!axis];
+  bool numbers = !lanes && c->global[!axis] == dtype_bytes(c->buffer->dtype);
+  if (numbers && rows_fit_cache(loop->index->extent, there(c, step), bytes)) return true;
   return there(c, step) <= step;
 }
 
@@ -402,7 +416,7 @@ static bool reader_known(const Forwarding *s, const Copy *c, const NestStmt *st)
     if (m->bytes.t[k].coef < 0) return false;
   /* Lanes that go from row to row would need an element of %p each. */
   if (pointers_there(c, lane)) return false;
-  return (there(c, lane) == c->lane || there(c, lane) == 0) && stays_near(c, st);
+  return (there(c, lane) == c->lane || there(c, lane) == 0) && stays_near(c, st, lane != 0);
 }
 
 static bool readers_known(const Forwarding *s, const Copy *c) {
