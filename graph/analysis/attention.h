@@ -132,6 +132,8 @@ typedef struct {
   uint32_t warps, stages;
   int64_t turns; /* so many of the independent results take turns; 1: one is after the other */
   bool one_loop; /* over blocks with edges and without: products don't stop between them */
+  bool turned;   /* tiles have a column for each row of the query, and a row for each key: on a CPU
+                  * a row's maximum and sum are then of registers, not of lanes */
 } AttentionShape;
 
 /* For a GPU with so many multiprocessors, with warpgroups' products or without; 0: a CPU. */

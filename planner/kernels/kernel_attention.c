@@ -402,13 +402,28 @@ const char *attention_bounds_of_call(const AttentionWriter *w, bool edge) {
   return edge ? arena_printf(w->k->arena, "%s, %s, ", w->whole, w->edge) : "0, 0, ";
 }
 
-static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
+/* Blocks of BN keys, or of `keys`, in which case there is one. */
+static void call_blocks(AttentionWriter *w, const char *from, const char *to, const char *keys,
+                        bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "most, total, acc = %s_keys(%s, query, m, batch, %s%s, %s, %smost, total, acc, BN, "
+              "most, total, acc = %s_keys(%s, query, m, batch, %s%s, %s, %smost, total, acc, %s, "
               "BD, BE, %s)",
               KERNEL_NAME, kernel_parameters(k), attention_table(w), from, to,
-              attention_bounds_of_call(w, edge), edge ? "True" : "False");
+              attention_bounds_of_call(w, edge), keys, edge ? "True" : "False");
+}
+
+static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
+  call_blocks(w, from, to, "BN", edge);
+}
+
+/* Whole blocks, and the rest as a block of its own size: nothing is masked. */
+static void walk_exactly(AttentionWriter *w) {
+  long long keys = (long long)w->x.walked->value, whole = keys - keys % w->shape->bn;
+  const char *from = arena_printf(w->k->arena, "%lld", whole);
+  if (whole) call_keys(w, "0", from, false);
+  if (whole < keys)
+    call_blocks(w, from, w->walked, arena_printf(w->k->arena, "%lld", keys - whole), false);
 }
 
 /* The pointer to the entry of a table for the program's rows or keys: its first, of several. */
@@ -643,15 +658,31 @@ static void store_most(AttentionWriter *w, Node *n) {
   store_log(w, n);
 }
 
+/* Rows of a turned tile are columns up to here. */
+static void turn_rows(AttentionWriter *w) {
+  kernel_line(w->k, "m = start + tl.arange(0, BM)[:, None]");
+  const char *cut = attention_own_cut(w);
+  if (*cut) kernel_line(w->k, "%s", cut + strspn(cut, " "));
+  kernel_line(w->k, "mmask = m < %s", w->own);
+}
+
 /* The statements after the loop over keys. */
 static const char *print_epilogue(AttentionWriter *w) {
   Kernel *k = w->k;
   Node *sums = attention_part(k, OP_nereid_attention_sums_default);
   Node *most = attention_part(k, OP_nereid_attention_most_default);
+  if (w->shape->turned) turn_rows(w);
   if (sums) store_sums(w, sums);
   if (most) store_most(w, most);
   if (w->may_see_nothing) kernel_line(k, "sum = tl.where(total == 0.0, 1.0, total)");
-  kernel_line(k, "acc = acc * (1.0 / %s)[:, None]", w->may_see_nothing ? "sum" : "total");
+  const char *sum = w->may_see_nothing ? "sum" : "total";
+  if (w->shape->turned) {
+    kernel_line(k, "acc = tl.trans(acc * (1.0 / %s)[None, :])", sum);
+    kernel_line(k, "e = tl.arange(0, BE)[None, :]");
+    kernel_line(k, "emask = e < %s", kernel_index(k, w->x.columns, NULL));
+  } else {
+    kernel_line(k, "acc = acc * (1.0 / %s)[:, None]", sum);
+  }
   if (w->x.seed) kernel_line(k, "acc = acc * %.17g", attention_growth(w));
   if (w->x.splits > 1) store_share(w);
   else product_epilogue(w->k);
@@ -663,6 +694,12 @@ static const char *print_epilogue(AttentionWriter *w) {
 /* A block of a table is walked whole, also where it begins within the keys and ends after them. */
 static int64_t walked_at_once(const Attention *x, const AttentionShape *shape) {
   return x->walked_block ? x->walked_block : shape->bn;
+}
+
+static bool walks_exactly(const AttentionWriter *w) {
+  const Attention *x = &w->x;
+  bool all = !x->block_rows && !x->high && !x->low && x->splits == 1 && !finds_seen(w);
+  return w->shape->turned && all && dim_is_int(x->walked);
 }
 
 AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
@@ -677,8 +714,10 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   attention_bound_scores(&w, attention_part(k, OP_nereid_attention_most_default) != NULL);
   bool scores = w.x.scores && !w.later;
   w.added = scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
-  w.ragged = attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL ||
-             cuts(w.x.walked_block);
+  w.exact = walks_exactly(&w);
+  w.ragged = !w.exact &&
+             (attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL ||
+              cuts(w.x.walked_block));
   bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
   w.may_see_nothing = w.x.mask || w.x.scores || w.x.block_rows || w.x.splits > 1 || !some;
   bind_axes(&w);
@@ -706,6 +745,7 @@ static void print_walk(AttentionWriter *w) {
   if (w->seen) text_puts(&w->k->body, w->seen);
   if (x->block_rows) attention_walk_blocks(w, call_keys);
   else if (x->high || x->low || x->splits > 1 || w->seen) attention_walk_seen(w, call_keys);
+  else if (w->exact) walk_exactly(w);
   else attention_walk_all(w, call_keys);
 }
 
@@ -724,14 +764,21 @@ static const char *higher_text(const AttentionWriter *w) {
                       w->added ? "5.545" : "8.0");
 }
 
+/* The columns of values, of which a turned tile's sums have none. */
+static const char *columns_text(const AttentionWriter *w) {
+  if (w->shape->turned) return "";
+  return arena_printf(w->k->arena, "    e = tl.arange(0, BE)[None, :]\n    emask = e < %s",
+                      kernel_index(w->k, w->x.columns, NULL));
+}
+
 /* The statements that find what shares are relative to. */
 static const char *find_highest(const AttentionWriter *w, const char *scale_later) {
   if (w->bounded) return "";
   return arena_printf(w->k->arena,
-                      "        highest = tl.max(scores, 1)%s\n"
+                      "        highest = tl.max(scores, %d)%s\n"
                       "        higher = %s\n"
                       "        shift = %s\n",
-                      scale_later, higher_text(w), attention_shift(w));
+                      !w->shape->turned, scale_later, higher_text(w), attention_shift(w));
 }
 
 static const char *shrunk_text(const AttentionWriter *w) {
@@ -845,6 +892,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   const char *loads = key_tiles(&w, tiles);
   const char *mask = attention_mask_text(&w);
   k->memo.len = 0;
+  const bool turned = shape->turned;
   const char *seed = attention_seed_text(&w), *keep = attention_keep_text(&w);
   attention_set_masks(k, "mmask", columns ? "emask" : NULL);
   const char *end = print_epilogue(&w);
@@ -853,7 +901,14 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   text_puts(&k->body, end);
   Slot slots[] = {
       {"rows", w.own},
-      {"columns", kernel_index(k, x->columns, NULL)},
+      {"down", turned ? "[None, :]" : "[:, None]"},
+      {"across", turned ? "[:, None]" : "[None, :]"},
+      {"keys", turned ? "0" : "1"},
+      {"e", columns_text(&w)},
+      {"query_by_key", turned ? "key, query" : "query, key"},
+      {"shares_by_value",
+       turned ? "value, p.to(value.dtype)" : "p.to(value.dtype), value"},
+      {"sums", turned ? "BE, BM" : "BM, BE"},
       {"place", attention_place(&w)},
       {"own_cut", attention_own_cut(&w)},
       {"walked_cut", attention_walked_cut(&w)},
@@ -867,7 +922,8 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"least", w.bounded ? attention_float(k, w.below) : "float(\"-inf\")"},
       {"shrunk", shrunk_text(&w)},
       {"older", w.bounded ? "" : " * older"},
-      {"older_sums", w.bounded ? "" : " * older[:, None]"},
+      {"older_sums",
+       w.bounded ? "" : arena_printf(k->arena, " * older%s", attention_of_rows(&w))},
       {"higher", w.bounded ? "" : "        most = higher\n"},
       {"shares", attention_shares(&w, scale_factor(&w, true), attention_exp(&w))},
       {"mask", mask},

@@ -25,6 +25,7 @@ typedef struct {
   bool bounded;             /* a cap's scores: shares are relative to 2^below, not to a maximum */
   double below;
   int shrunk;               /* the query is multiplied by 2^-shrunk */
+  bool exact;               /* a last block has as many keys as there are */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 
@@ -39,6 +40,10 @@ const char *attention_masked_by(Kernel *k, const char *condition);
 /* The condition that an index of a tile is within its axis; NULL: it always is. */
 const char *attention_within(Kernel *k, const char *index, Dim size, int64_t block);
 const char *attention_float(Kernel *k, double v);
+/* The subscript by which numbers of rows become a column, or a row of a turned tile. */
+static inline const char *attention_of_rows(const AttentionWriter *w) {
+  return w->shape->turned ? "[None, :]" : "[:, None]";
+}
 /* "m + (3)" */
 const char *attention_offset_by(Kernel *k, const char *base, Dim by);
 /* The factor of scores, and the function whose values of them are shares. */

@@ -169,9 +169,9 @@ const char *attention_shares(const AttentionWriter *w, const char *factor, const
            "        p = tl.exp2(scores * factor[:, None] - base[:, None])\n"
            "        older = tl.exp2(most * factor - base)\n";
   return arena_printf(w->k->arena,
-                      "        p = %s(scores%s - shift[:, None])\n"
+                      "        p = %s(scores%s - shift%s)\n"
                       "        older = %s(most - shift)\n",
-                      exp, factor, exp);
+                      exp, factor, attention_of_rows(w), exp);
 }
 
 /* `whole`: it is of the product, and so of each row and key. */

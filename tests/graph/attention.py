@@ -114,6 +114,26 @@ def define():
     symbolic()
     shares()
     parts()
+    lanes()
+
+
+def lanes():
+    """Rows that are lanes of a CPU: blocks of keys with rests of all kinds."""
+    rng = np.random.default_rng(12)
+    for t, s, d in (16, 3, 16), (49, 49, 32), (21, 131, 48), (70, 263, 16):
+        inputs = qkv(1, 2, t, s, d)
+        seen = rng.random((t, s)) < 0.5
+        seen[2] = False
+        hidden = np.where(seen, 0, -np.inf).astype(np.float32)
+        masks = {"": {}, ", a mask": {"mask": seen}, ", a bias": {"mask": normal(5, 2, t, s)},
+                 ", -inf": {"mask": hidden}, ", padding": {"mask": rng.random((1, 1, 1, s)) < 0.6}}
+        for name, mask in masks.items():
+            plain(f"{t} rows by {s} of {d}{name}", {**inputs, **mask})
+    plain("49 rows, a negative scale", qkv(1, 2, 49, 49, 32), ", scale=-0.7", scale=-0.7)
+    plain("70 rows, widths differ", qkv(1, 2, 70, 40, 16, 48))
+    plain("33 rows of shared keys", qkv(1, 6, 33, 21, 16, kv=2), ", enable_gqa=True")
+    plain("any rows and keys", qkv(2, 2, 70, 40, 16),
+          shapes={"q": [2, 2, "s0", 16], **{n: [2, 2, "s1", 16] for n in "kv"}})
 
 
 def rank(name, q, kv, groups="attention", v=None):
