@@ -278,8 +278,8 @@ static Block plan_block(Bind *s, int rank, int32_t rows) {
     int32_t most = s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL;
     b.cols = block_axis(s, rank - 1, most);
     int before = s->ndims;
-    int32_t times = rows == BLOCK_ROWS ? most / vectors_of(s, b.cols) : 1;
-    b.rows = block_axis(s, rank - 2, rows * times);
+    if (rows == BLOCK_ROWS) rows = rows * most / vectors_of(s, b.cols);
+    b.rows = block_axis(s, rank - 2, rows);
     if (s->ndims > before) b.cols = shift_mask(b.cols, __builtin_ctzll(b.rows));
   }
   for (int d = 0; d < s->ndims; d++) {
