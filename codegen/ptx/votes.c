@@ -6,8 +6,10 @@
  *   unroll { y = mul x, k } unroll { t = tanh y } unroll { u = fma t, a, b }
  *
  * Bits of all x are joined: where the highest of an exponent is not among them, all |x| are below
- * SMALL_TANH_BELOW, y is small, and u is x * (c1 + c3 x^2 + c5 x^4) + b.  So an element takes no
- * instruction of the unit for special functions, which attention's exponentials keep busy. */
+ * SMALL_TANH_BELOW, y is small, and u is x * (c1 + c3 x^2 + c5 x^4) + b, or without c5 where y is
+ * at most NEAR_TANH.  So an element takes no instruction of the unit for special functions, which
+ * attention's exponentials keep busy.  Warps for which two terms are too few vote on three, by the
+ * largest x and the largest -x. */
 #include <string.h>
 
 #include "codegen/ptx/ptx.h"
@@ -162,13 +164,17 @@ static Operand some_are_large(Ptx *p, const Tangents *t) {
 }
 
 /* One element's polynomial; p->index has its place. */
-static void put_polynomial(Ptx *p, const Tangents *t, int32_t from) {
+static void put_polynomial(Ptx *p, const Tangents *t, int32_t from, bool near) {
   double k = t->k * t->k, a = t->a * t->k;
+  double c1 = near ? NEAR_TANH_N1 : SMALL_TANH_C1, c3 = near ? NEAR_TANH_N3 : SMALL_TANH_C3;
   Operand x = ptx_element(p, t->x, from), square = ptx_temp(p, RC_F32), sum = ptx_temp(p, RC_F32);
+  Operand third = ptx_f32((float)(a * k * c3));
   ptx_emit(p, "mul.rn.f32 $d, $a, $b", square, x, x, x);
-  ptx_emit(p, "fma.rn.f32 $d, $a, $b, $c", sum, square, ptx_f32((float)(a * k * k * SMALL_TANH_C5)),
-           ptx_f32((float)(a * k * SMALL_TANH_C3)));
-  ptx_emit(p, "fma.rn.f32 $d, $a, $b, $c", sum, square, sum, ptx_f32((float)(a * SMALL_TANH_C1)));
+  if (!near)
+    ptx_emit(p, "fma.rn.f32 $d, $a, $b, $c", sum, square,
+             ptx_f32((float)(a * k * k * SMALL_TANH_C5)), third);
+  ptx_emit(p, "fma.rn.f32 $d, $a, $b, $c", sum, square, near ? third : sum,
+           ptx_f32((float)(a * c1)));
   if (t->to->op == TILE_FMA) {
     Operand b = ptx_source_reg(p, &t->to->srcs[2], DT_F32);
     ptx_emit(p, "fma.rn.f32 $d, $a, $b, $c", ptx_dest(p, &t->to->dsts[0], 0), x, sum, b);
@@ -177,29 +183,69 @@ static void put_polynomial(Ptx *p, const Tangents *t, int32_t from) {
   }
 }
 
-static void put_polynomials(Ptx *p, const NestStmt *s, const Tangents *t, size_t *next) {
+static void put_polynomials(Ptx *p, const NestStmt *s, const Tangents *t, bool near,
+                            size_t *next) {
   if (s->code != NEST_UNROLL) {
     int32_t used[RC_COUNT];
     memcpy(used, p->temps, sizeof used);
-    put_polynomial(p, t, t->pairs.data[(*next)++].from);
+    put_polynomial(p, t, t->pairs.data[(*next)++].from, near);
     memcpy(p->temps, used, sizeof used);
     return;
   }
   for (int64_t i = 0; i < s->index->extent; i++) {
     p->index[s->index->id] = i;
-    put_polynomials(p, s->regions[0]->first, t, next);
+    put_polynomials(p, s->regions[0]->first, t, near, next);
   }
+}
+
+/* The largest of the numbers' bits as integers of that type. */
+static Operand put_largest(Ptx *p, const Tangents *t, const char *max) {
+  Operand largest = ptx_temp(p, RC_B32);
+  ptx_emit2(p, "mov.b32 $d, $a", largest, ptx_element(p, t->x, t->pairs.data[0].from));
+  for (size_t i = 1; i < t->pairs.len; i++) {
+    int32_t used[RC_COUNT];
+    memcpy(used, p->temps, sizeof used);
+    ptx_emit(p, max, largest, largest, ptx_element(p, t->x, t->pairs.data[i].from), largest);
+    memcpy(p->temps, used, sizeof used);
+  }
+  return largest;
+}
+
+/* Have some lanes numbers whose tangents are not small? */
+static Operand some_are_far(Ptx *p, const Tangents *t) {
+  float limit = (float)(SMALL_TANH / (t->k < 0 ? -t->k : t->k));
+  uint32_t bits;
+  memcpy(&bits, &limit, sizeof bits);
+  Operand far = ptx_temp(p, RC_PRED), below = ptx_temp(p, RC_PRED);
+  Operand most = put_largest(p, t, "mov.b32 $0r, $b; max.s32 $d, $a, $0r");
+  Operand least = put_largest(p, t, "mov.b32 $0r, $b; max.u32 $d, $a, $0r");
+  ptx_emit(p, "setp.ge.s32 $d, $a, $b", far, most, ptx_int(bits), most);
+  ptx_emit(p, "setp.ge.u32 $d, $a, $b", below, least, ptx_int(bits | UINT32_C(1) << 31), least);
+  ptx_emit(p, "or.pred $d, $a, $b", far, far, below, below);
+  ptx_emit2(p, "vote.sync.any.pred $d, $a, 0xffffffff", far, far);
+  return far;
+}
+
+static void put_form(Ptx *p, const NestStmt *group, const Tangents *t, bool near, int32_t end) {
+  size_t next = 0;
+  put_polynomials(p, t->after ? t->after : group, t, near, &next);
+  ptx_jump_if(p, NULL, true, end);
 }
 
 bool ptx_vote_on_tangents(Ptx *p, const NestStmt *group, PtxVote *vote) {
   Tangents t;
   if (!find_tangents(p, group, &t)) return false;
   *vote = (PtxVote){group->prev, group, t.after, ptx_label(p), ptx_label(p)};
+  bool near = SMALL_TANH_BELOW * (t.k < 0 ? -t.k : t.k) <= NEAR_TANH;
+  int32_t larger = near ? ptx_label(p) : vote->others;
   Operand large = some_are_large(p, &t);
-  ptx_jump_if(p, &large, true, vote->others);
-  size_t next = 0;
-  put_polynomials(p, t.after ? t.after : group, &t, &next);
-  ptx_jump_if(p, NULL, true, vote->end);
+  ptx_jump_if(p, &large, true, larger);
+  put_form(p, group, &t, near, vote->end);
+  ptx_place_label(p, larger);
+  if (!near) return true;
+  Operand far = some_are_far(p, &t);
+  ptx_jump_if(p, &far, true, vote->others);
+  put_form(p, group, &t, false, vote->end);
   ptx_place_label(p, vote->others);
   return true;
 }

@@ -114,11 +114,11 @@ static bool find_exponents(AttentionWriter *w) {
   return highest <= MOST;
 }
 
-/* A power of two makes the scores' factor one below which tangents are small for all numbers below
- * SMALL_TANH_BELOW: the compiler computes these by a polynomial. */
+/* A power of two makes the scores' factor one by which all numbers below SMALL_TANH_BELOW have
+ * tangents of the shortest polynomial. */
 static void shrink_query(AttentionWriter *w) {
   enum { MOST = 30 };
-  int by = (int)floor(log2(SMALL_TANH / (SMALL_TANH_BELOW * w->x.scale)));
+  int by = (int)floor(log2(NEAR_TANH / (SMALL_TANH_BELOW * w->x.scale)));
   if (by < 1 || by > MOST) return;
   w->shrunk = by;
   w->x.scale = ldexp(w->x.scale, by);
