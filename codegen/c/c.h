@@ -155,8 +155,11 @@ void c_prefetch(Gen *g, const NestStmt *s);
 const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
 /* The load of a loop that exchanges them; NULL: it is none. */
 const NestStmt *c_transposed_load(const Gen *g, const NestStmt *loop);
-/* The last of LANES loads or stores from `first` on that are columns of LANES rows; NULL: they are
- * none. */
+/* The columns that are loaded or stored together where one is that of `s`: LANES, or both of rows
+ * of two elements; 0: none. */
+int c_columns(const Gen *g, const NestStmt *s);
+/* The last of so many loads or stores from `first` on that are columns of LANES rows; NULL: they
+ * are none. */
 const NestStmt *c_last_column(const Gen *g, const NestStmt *first);
 /* Is it a constant that the next statement, a load, leaves in lanes that are masked off? */
 bool c_initial_value(const NestStmt *x);

@@ -347,6 +347,50 @@ const Helper c_helpers_memory[] = {
      "  }\n"
      "#endif\n"
      "}\n"},
+    {"vload_pairs_$t", "i32 i64 u32 u64 f32 f64",
+     "/* Of the pairs at p the first n go to the lanes of both vectors; other lanes are 0. */\n"
+     "INLINE void vload_pairs_$t(const char *p, int n, $V *v) {\n"
+     "  if (n < 0) n = 0;\n"
+     "  const vi$b even = vramp_i$b(0, 2);\n"
+     "  const int whole = LANES * sizeof($T);\n"
+     "  $V a = {0}, b = {0};\n"
+     "  if (n >= LANES) a = vload_$t(p), b = vload_$t(p + whole);\n"
+     "  else {\n"
+     "    const int tail = 2 * n - LANES;\n"
+     "    a = tail >= 0 ? vload_$t(p) : vload_first_$t(p, 2 * n, a);\n"
+     "    if (tail > 0) b = vload_some_$t(p + whole, tail, b);\n"
+     "  }\n"
+     "  v[0] = SHUFFLE_$t(a, b, even);\n"
+     "  v[1] = SHUFFLE_$t(a, b, even + 1);\n"
+     "}\n"},
+    {"vstore_pairs_$t", "i32 i64 u32 u64 f32 f64",
+     "/* Pairs of both vectors' first n lanes. */\n"
+     "INLINE void vstore_pairs_$t(char *p, int n, $V *v) {\n"
+     "  if (n < 0) n = 0;\n"
+     "  const vi$b lane = vramp_i$b(0, 1);\n"
+     "  const vi$b low = (lane >> 1) + (lane & 1) * LANES, high = low + LANES / 2;\n"
+     "  const int whole = LANES * sizeof($T);\n"
+     "  const $V a = SHUFFLE_$t(v[0], v[1], low), b = SHUFFLE_$t(v[0], v[1], high);\n"
+     "  if (n >= LANES) {\n"
+     "    vstore_$t(p, a);\n"
+     "    vstore_$t(p + whole, b);\n"
+     "    return;\n"
+     "  }\n"
+     "  const int tail = 2 * n - LANES;\n"
+     "  if (tail >= 0) vstore_$t(p, a);\n"
+     "  else vstore_first_$t(p, 2 * n, a);\n"
+     "  if (tail > 0) vstore_some_$t(p + whole, tail, b);\n"
+     "}\n"},
+    {"SHUFFLE_$t", "i32 i64 u32 u64 f32 f64",
+     "#ifdef __clang__\n"
+     "#define SHUFFLE_$t(a, b, i) ({ \\\n"
+     "  $V SHUFFLED; \\\n"
+     "  EACH_LANE(l) SHUFFLED[l] = (i)[l] < LANES ? (a)[(i)[l]] : (b)[(i)[l] - LANES]; \\\n"
+     "  SHUFFLED; \\\n"
+     "})\n"
+     "#else\n"
+     "#define SHUFFLE_$t(a, b, i) __builtin_shuffle(a, b, i)\n"
+     "#endif\n"},
 
     /* ---- any addresses ---- */
     {"vgather_$t", PLAIN " i1",

@@ -232,7 +232,7 @@ static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *access) {
   c_close_names(g, 2);
 }
 
-/* The statements between LANES loads or stores, initial values or others. */
+/* The statements between loads or stores of columns, initial values or others. */
 static void put_between(Gen *g, const NestStmt *first, const NestStmt *last, bool initial) {
   const NestStmt *column = first;
   for (const NestStmt *x = first; x != last; x = x->next) {
@@ -243,7 +243,7 @@ static void put_between(Gen *g, const NestStmt *first, const NestStmt *last, boo
 
 static void load_columns(Gen *g, const NestStmt *first, const char *rows) {
   const NestStmt *s = first;
-  for (int i = 0; i < g->nest->lanes; i++, s = c_next_column(g, s)) {
+  for (int i = 0; i < c_columns(g, first); i++, s = c_next_column(g, s)) {
     const char *row = c_text(g, "%s[%d]", rows, i);
     Spread whole = {.kind = SPREAD_VECTOR};
     bool zero = s->guard.kind && g->filled[s->dsts[0].var->id];
@@ -252,26 +252,34 @@ static void load_columns(Gen *g, const NestStmt *first, const char *rows) {
   }
 }
 
-/* LANES loads or stores, by vectors of the name `rows`: see transpose.c. */
+/* Loads or stores of columns, by vectors of the name `rows`: see transpose.c. */
 static void put_columns(Gen *g, const NestStmt *first, const NestStmt *last, const char *rows) {
   bool load = first->code == NEST_LD;
   const char *name = dtype_name(first->type);
   const char *lanes = first->guard.kind ? c_scalar(g, &first->guard, DT_I1) : "LANES";
   const char *at = c_address(g, &first->mems[0], false);
-  long long step = (long long)c_mem_spread(g, &first->mems[0]).step;
-  c_line(g, "%s %s[LANES];", c_vector_type(first->type), rows);
+  int columns = c_columns(g, first);
+  if (columns < g->nest->lanes) {
+    c_line(g, "%s %s[%d];", c_vector_type(first->type), rows, columns);
+    at = c_text(g, "%s, %s", at, lanes);
+  } else {
+    long long step = (long long)c_mem_spread(g, &first->mems[0]).step;
+    c_line(g, "%s %s[LANES];", c_vector_type(first->type), rows);
+    at = c_text(g, "%s, %lld, %s", at, step, lanes);
+  }
+  const char *form = columns < g->nest->lanes ? "pairs" : load ? "rows" : "first_rows";
   put_between(g, first, last, true);
   if (load) {
-    c_line(g, "vload_rows_%s(%s, %lld, %s, %s);", name, at, step, lanes, rows);
+    c_line(g, "vload_%s_%s(%s, %s);", form, name, at, rows);
     load_columns(g, first, rows);
     put_between(g, first, last, false);
     return;
   }
   put_between(g, first, last, false);
   const NestStmt *s = first;
-  for (int i = 0; i < g->nest->lanes; i++, s = c_next_column(g, s))
+  for (int i = 0; i < columns; i++, s = c_next_column(g, s))
     c_line(g, "%s[%d] = %s;", rows, i, c_vector(g, &s->srcs[0], s->type));
-  c_line(g, "vstore_first_rows_%s(%s, %lld, %s, %s);", name, at, step, lanes, rows);
+  c_line(g, "vstore_%s_%s(%s, %s);", form, name, at, rows);
 }
 
 void c_counted_loop(Gen *g, const NestStmt *s) {

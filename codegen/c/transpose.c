@@ -15,7 +15,8 @@
  *   %x1 = ld [%p + %lane4096 + 4]
  *   ...
  *
- * are LANES loads or stores of whole vectors in the same way. */
+ * are LANES loads or stores of whole vectors in the same way.  Lanes that are two elements apart,
+ * as real parts of complex numbers are, and their neighbors take two vectors and two shuffles. */
 #include "codegen/c/c.h"
 
 enum { REGISTER_MOST = 512 }; /* bits of a vector that is transposed in registers */
@@ -100,15 +101,26 @@ const NestStmt *c_transposed_load(const Gen *g, const NestStmt *loop) {
 
 /* ---- columns one after the other ---- */
 
-/* Lanes that are in rows of at least LANES elements, all of them or the first ones. */
+/* The columns that go together of lanes `step` bytes apart: as many as a row has, if rows of two
+ * elements follow each other, or LANES.  0: none do. */
+static int columns_of_step(const Gen *g, int64_t step, int64_t bytes) {
+  int lanes = g->nest->lanes;
+  if (bytes * lanes * 8 > REGISTER_MOST || step % bytes) return 0;
+  if (step == 2 * bytes) return 2;
+  return step >= bytes * lanes ? lanes : 0;
+}
+
+int c_columns(const Gen *g, const NestStmt *s) {
+  int64_t step = c_mem_spread(g, &s->mems[0]).step;
+  return columns_of_step(g, step, dtype_bytes(s->type));
+}
+
+/* Lanes that are in rows, all of them or the first ones. */
 static bool is_column(const Gen *g, const NestStmt *s) {
   bool load = s->code == NEST_LD;
   if ((!load && s->code != NEST_ST) || g->owners || nest_int(s, NA_n, 1) != 1) return false;
   if (!is_whole_register(s->type) || nest_int(s, NA_volatile, 0)) return false;
-  int64_t bytes = dtype_bytes(s->type);
-  Spread at = c_mem_spread(g, &s->mems[0]);
-  bool rows = at.kind == SPREAD_LINEAR && at.step % bytes == 0 &&
-              at.step >= bytes * g->nest->lanes && bytes * g->nest->lanes * 8 <= REGISTER_MOST;
+  bool rows = c_mem_spread(g, &s->mems[0]).kind == SPREAD_LINEAR && c_columns(g, s);
   if (!rows || s->mems[0].buffer) return false;
   bool first = s->guard.kind && c_ref_spread(g, &s->guard).kind == SPREAD_FIRST;
   bool whole = load ? c_ref_spread(g, &s->dsts[0]).kind == SPREAD_VECTOR
@@ -168,7 +180,7 @@ const NestStmt *c_next_column(const Gen *g, const NestStmt *s) {
 const NestStmt *c_last_column(const Gen *g, const NestStmt *first) {
   const NestStmt *s = first;
   if (!is_column(g, first)) return NULL;
-  for (int i = 1; i < g->nest->lanes; i++) {
+  for (int i = 1; i < c_columns(g, first); i++) {
     const NestStmt *next = c_next_column(g, s);
     if (feeds(s, first) || !next || !is_column(g, next) || !follows(s, next)) return NULL;
     s = next;

@@ -1,0 +1,478 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* Without this, GCC computes the lanes in two halves and joins the halves in memory. */
+#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#if defined(__AVX512F__)
+#define REGISTER_BITS 512
+#elif defined(__AVX2__)
+#define REGISTER_BITS 256
+#else
+#define REGISTER_BITS 128
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#endif
+#define INLINE static inline __attribute__((always_inline, unused))
+#define CALLED static __attribute__((noinline))
+#ifdef __clang__
+#define COMMON CALLED
+#else
+#define COMMON static __attribute__((noinline, noclone))
+#endif
+#define RARE static __attribute__((noinline, cold, unused))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_vselect_i32
+#define NEREID_vselect_i32
+INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
+  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_LANE_SETS
+#define NEREID_LANE_SETS
+/* Sets of lanes; loads and stores of elements of so many bits, if there are any. */
+#define LANE_SETS 1
+typedef char SET_BYTES VECTOR(char);
+typedef long long SET_LONGS VECTOR(long long);
+#if defined(__clang__)
+#elif LANES == 16 && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define FIRST_SET(n) (uint16_t)((1u << (n)) - 1)
+#define MASK_SET(m) (uint16_t)__builtin_ia32_ptestmd512(m, m, -1)
+#define LOAD_8(p, v, s) __builtin_ia32_loaddquqi128_mask(p, (SET_BYTES)v, s)
+#define STORE_8(p, v, s) __builtin_ia32_storedquqi128_mask(p, (SET_BYTES)v, s)
+#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi256_mask((const short *)p, (vi16)v, s)
+#define STORE_16(p, v, s) __builtin_ia32_storedquhi256_mask((short *)p, (vi16)v, s)
+#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi512_mask((const int *)p, (vi32)v, s)
+#define STORE_32(p, v, s) __builtin_ia32_storedqusi512_mask((int *)p, (vi32)v, s)
+#elif LANES == 8 && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define FIRST_SET(n) (uint8_t)((1u << (n)) - 1)
+#define MASK_SET(m) (uint8_t)__builtin_ia32_ptestmd256(m, m, -1)
+#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi128_mask((const short *)p, (vi16)v, s)
+#define STORE_16(p, v, s) __builtin_ia32_storedquhi128_mask((short *)p, (vi16)v, s)
+#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi256_mask((const int *)p, (vi32)v, s)
+#define STORE_32(p, v, s) __builtin_ia32_storedqusi256_mask((int *)p, (vi32)v, s)
+#define LOAD_64(p, v, s) \
+  __builtin_ia32_loaddqudi512_mask((const long long *)p, (SET_LONGS)v, s)
+#define STORE_64(p, v, s) \
+  __builtin_ia32_storedqudi512_mask((long long *)p, (SET_LONGS)v, s)
+#elif LANES == 8 && defined(__AVX2__)
+#define FIRST_SET(n) vfirst(n)
+#define MASK_SET(m) m
+#define LOAD_32(p, v, s) \
+  vselect_i32(s, __builtin_ia32_maskloadd256((const vi32 *)p, s), (vi32)v)
+#define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
+#endif
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_some_f32
+#define NEREID_vload_some_f32
+#if LANE_SETS && defined(LOAD_32)
+INLINE vf32 vload_some_f32(const char *p, int n, vf32 v) {
+  return (vf32)LOAD_32(p, v, FIRST_SET(n));
+}
+#else
+RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
+  float x[LANES];
+  memcpy(x, &v, sizeof v);
+  for (int i = 0; i < n; i++) x[i] = load_f32(p + i * sizeof *x);
+  memcpy(&v, x, sizeof v);
+  return v;
+}
+#endif
+#endif
+#ifndef NEREID_vload_first_f32
+#define NEREID_vload_first_f32
+INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
+  return n > 0 ? vload_some_f32(p, n, v) : v;
+}
+#endif
+#ifndef NEREID_SHUFFLE_f32
+#define NEREID_SHUFFLE_f32
+#ifdef __clang__
+#define SHUFFLE_f32(a, b, i) ({ \
+  vf32 SHUFFLED; \
+  EACH_LANE(l) SHUFFLED[l] = (i)[l] < LANES ? (a)[(i)[l]] : (b)[(i)[l] - LANES]; \
+  SHUFFLED; \
+})
+#else
+#define SHUFFLE_f32(a, b, i) __builtin_shuffle(a, b, i)
+#endif
+#endif
+#ifndef NEREID_vload_pairs_f32
+#define NEREID_vload_pairs_f32
+/* Of the pairs at p the first n go to the lanes of both vectors; other lanes are 0. */
+INLINE void vload_pairs_f32(const char *p, int n, vf32 *v) {
+  if (n < 0) n = 0;
+  const vi32 even = vramp_i32(0, 2);
+  const int whole = LANES * sizeof(float);
+  vf32 a = {0}, b = {0};
+  if (n >= LANES) a = vload_f32(p), b = vload_f32(p + whole);
+  else {
+    const int tail = 2 * n - LANES;
+    a = tail >= 0 ? vload_f32(p) : vload_first_f32(p, 2 * n, a);
+    if (tail > 0) b = vload_some_f32(p + whole, tail, b);
+  }
+  v[0] = SHUFFLE_f32(a, b, even);
+  v[1] = SHUFFLE_f32(a, b, even + 1);
+}
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_lanes_below
+#define NEREID_lanes_below
+/* In how many of the first lanes does x + lane < n hold? */
+INLINE int lanes_below(int64_t x, int64_t n) {
+  return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
+}
+#endif
+#ifndef NEREID_vselect_f32
+#define NEREID_vselect_f32
+INLINE vf32 vselect_f32(vi32 m, vf32 a, vf32 b) {
+  return (vf32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) {
+  typedef vf32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_some_f32
+#define NEREID_vstore_some_f32
+#if LANE_SETS && defined(STORE_32)
+INLINE void vstore_some_f32(char *p, int n, vf32 v) { STORE_32(p, v, FIRST_SET(n)); }
+#else
+RARE void vstore_some_f32(char *p, int n, vf32 v) {
+  for (int i = 0; i < n; i++) store_f32(p + i * sizeof(float), v[i]);
+}
+#endif
+#endif
+#ifndef NEREID_vstore_first_f32
+#define NEREID_vstore_first_f32
+INLINE void vstore_first_f32(char *p, int n, vf32 v) {
+  if (n > 0) vstore_some_f32(p, n, v);
+}
+#endif
+#ifndef NEREID_vstore_pairs_f32
+#define NEREID_vstore_pairs_f32
+/* Pairs of both vectors' first n lanes. */
+INLINE void vstore_pairs_f32(char *p, int n, vf32 *v) {
+  if (n < 0) n = 0;
+  const vi32 lane = vramp_i32(0, 1);
+  const vi32 low = (lane >> 1) + (lane & 1) * LANES, high = low + LANES / 2;
+  const int whole = LANES * sizeof(float);
+  const vf32 a = SHUFFLE_f32(v[0], v[1], low), b = SHUFFLE_f32(v[0], v[1], high);
+  if (n >= LANES) {
+    vstore_f32(p, a);
+    vstore_f32(p + whole, b);
+    return;
+  }
+  const int tail = 2 * n - LANES;
+  if (tail >= 0) vstore_f32(p, a);
+  else vstore_first_f32(p, 2 * n, a);
+  if (tail > 0) vstore_some_f32(p + whole, tail, b);
+}
+#endif
+#ifndef NEREID_vruns_f32
+#define NEREID_vruns_f32
+/* Elements of n neighbours at p and n at p + more, in the order given. */
+#define vruns_f32(n, p, more, ...) ({ \
+  typedef float RUN __attribute__((vector_size((n) * sizeof(float)), aligned(1), may_alias)); \
+  const uint64_t RUN_AT = p; \
+  const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \
+  __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \
+})
+#endif
+#ifndef NEREID_vscatter_step_f32
+#define NEREID_vscatter_step_f32
+INLINE void vscatter_step_f32(char *p, int64_t step, vf32 v) {
+  EACH_LANE(i) store_f32(p + i * step, v[i]);
+}
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+  Waiting *waiting;
+} Part;
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  LaunchProgram *program;
+  size_t shared; /* bytes that all the programs of a thread use in turn */
+  bool stream, waits;
+} Launch;
+#endif
+#ifndef NEREID_aligned_alloc
+#define NEREID_aligned_alloc
+void *aligned_alloc(size_t, size_t);
+#endif
+#ifndef NEREID_abort
+#define NEREID_abort
+void abort(void);
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
+#ifndef NEREID_free
+#define NEREID_free
+void free(void *);
+#endif
+#ifndef NEREID_launch_share
+#define NEREID_launch_share
+/* One thread's part of a launch; see Share. */
+COMMON void launch_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = l->shared ? aligned_alloc(64, l->shared) : NULL;
+  if (l->shared && !shared) abort();
+  Share share = share_of(parts, l->n, self, threads);
+  if (l->waits) share.step = 1; /* one may wait for the next */
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    launch_range(l, i, end, shared, parts->waiting);
+  if (l->stream) stream_end();
+  free(shared);
+}
+#endif
+#ifndef NEREID_launch_all
+#define NEREID_launch_all
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+COMMON void launch_all(Launch *l, Team *team, double ns) {
+  Part part = {0};
+  if (!team || (l->n == 1 && !l->waits)) launch_share(l, &part, 0, 1);
+  else if (l->waits) team->run_waiting(team, l->n, ns, launch_share, l);
+  else team->run(team, l->n, ns, launch_share, l);
+}
+#endif
+
+/* Kernel pairs of pairs.py. */
+/* One program; its lanes run together. */
+static void pairs_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *x = (char *)load_u64(args + 0);
+  char *y = (char *)load_u64(args + 8);
+  int32_t n = load_i32(args + 16);
+  vf32 c;
+  vf32 d;
+  const int32_t lane = 0; /* pairs.py:7 */
+  const int32_t t35 = lane * 8;
+  const int64_t t36 = (int64_t)t35; /* pairs.py:12 */
+  char *t37 = x + t36;
+  vf32 rows[2];
+  vload_pairs_f32(t37, LANES, rows);
+  const vf32 a = rows[0];
+  const vf32 b = rows[1];
+  c = vsplat_f32(0.0f); /* pairs.py:14 */
+  const int t40 = lanes_below(lane, n);
+  vf32 rows_2[2];
+  d = vsplat_f32(0.0f);
+  vload_pairs_f32(t37 + 64, t40, rows_2);
+  c = vselect_f32(vfirst(t40), rows_2[0], c);
+  d = vselect_f32(vfirst(t40), rows_2[1], d);
+  const vf32 t46 = b + c; /* pairs.py:17 */
+  char *t48 = y + t36;
+  vf32 rows_3[2];
+  const vf32 t49 = a + d;
+  rows_3[0] = t46;
+  rows_3[1] = t49;
+  vstore_pairs_f32(t48, LANES, rows_3);
+  vf32 rows_4[2]; /* pairs.py:19 */
+  rows_4[0] = d;
+  rows_4[1] = c;
+  vstore_pairs_f32(t48 + 64, t40, rows_4);
+  const vf32 t28 = vruns_f32(8, (uint64_t)(t37 + 132), 28, 0, 2, 4, 6, 9, 11, 13, 15); /* pairs.py:21 */
+  vscatter_step_f32(t48 + 132, 8, t28);
+}
+
+/* About how many nanoseconds a program takes. */
+static double pairs_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 39.18;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void pairs_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, pairs_program, 0, false, false};
+  launch_all(&launch, team, (double)n * pairs_ns(args, grid));
+}

@@ -1,0 +1,21 @@
+# nereid: --sig x=*fp32:16,y=*fp32:16,n=i32 --num-warps 1 --target cpu:8
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pairs(x, y, n):
+    """Both elements of pairs are loaded and stored together; one of them alone is not."""
+    lane = tl.arange(0, 8)
+    mask = lane < n
+    p = x + lane * 2
+    a = tl.load(p)
+    b = tl.load(p + 1)
+    c = tl.load(p + 16, mask=mask, other=0.0)
+    d = tl.load(p + 17, mask=mask, other=0.0)
+    q = y + lane * 2
+    tl.store(q, b + c)
+    tl.store(q + 1, a + d)
+    tl.store(q + 16, d, mask=mask)
+    tl.store(q + 17, c, mask=mask)
+    tl.store(q + 33, tl.load(p + 33))
