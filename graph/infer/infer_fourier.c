@@ -201,12 +201,12 @@ static void check_places(Infer *in, const char *param, const ValueType *x, const
     infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, dim_sub(d, count, end)));
 }
 
-static FourierForm form_of(Infer *in, const Dim *size) {
+static FourierForm form_of(Infer *in, const Dim *size, DType t) {
   int64_t radices[GRAPH_RANK_MAX];
   uint32_t n = infer_ints(in, "radices", radices);
   FourierForm f;
   bool half = infer_bool(in, "half"), inverse = infer_bool(in, "inverse");
-  if (!fourier_form(n, radices, half, inverse, &f) || !dim_is(size[1], f.size))
+  if (!fourier_form(n, radices, half, inverse, t, &f) || !dim_is(size[1], f.size))
     infer_fail(in, E_GRAPH_TRANSFORM, infer_dim_text(in, size[1]));
   return f;
 }
@@ -225,12 +225,21 @@ static void check_result(Infer *in, const FourierForm *f, const Dim *size) {
                   "a transform and its memory");
 }
 
+/* An element for each of a signal. */
+static void check_window(Infer *in, const FourierForm *f, const ValueType *to) {
+  const ValueType *window = infer_tensor(in, "window");
+  infer_rank(in, window, 1, 1);
+  infer_same_size(in, window->shape[0], infer_const(in, f->operand), "a window and its signals");
+  if (window->dtype != to->dtype || (f->half && f->inverse))
+    infer_fail(in, E_GRAPH_COMPLEX_PARTS, infer_type_text(in, window));
+}
+
 void infer_fourier_rows(Infer *in) {
   const ValueType *to = infer_self(in), *row = infer_tensor(in, "row");
   Dim size[GRAPH_RANK_MAX];
   uint32_t n = infer_sizes(in, "size", size);
   if (n != FOURIER_AXES) infer_fail(in, E_GRAPH_TRANSFORM_SIZES, n, FOURIER_AXES);
-  FourierForm f = form_of(in, size);
+  FourierForm f = form_of(in, size, to->dtype);
   infer_rank(in, row, 1, 1);
   const ValueType *re = infer_tensor(in, "re"), *im = infer_tensor(in, "im");
   const ValueType *factors = infer_tensor(in, "factors"), *scratch = infer_tensor(in, "scratch");
@@ -242,6 +251,7 @@ void infer_fourier_rows(Infer *in) {
   check_places(in, "im_at", im, size);
   if (f.factors)
     infer_same_size(in, factors->shape[0], infer_const(in, f.factors), "factors of a transform");
+  if (infer_has(in, "window")) check_window(in, &f, to);
   Dim each = infer_const(in, f.scratch);
   infer_same_size(in, scratch->shape[0], dim_mul(in->g->dims, each, row->shape[0]),
                   "elements of a transform's scratch");

@@ -10,7 +10,8 @@ int64_t fourier_factors(const FourierForm *f, uint32_t i) {
   return i ? f->radix[i] - 1 : f->half ? f->kept - 1 : f->radix[0] - 1;
 }
 
-bool fourier_form(uint32_t n, const int64_t *radices, bool half, bool inverse, FourierForm *out) {
+bool fourier_form(uint32_t n, const int64_t *radices, bool half, bool inverse, DType t,
+                  FourierForm *out) {
   FourierForm f = {.n = n, .half = half, .inverse = inverse, .size = 1, .scratch = 1, .factors = 0};
   if (n < 1 || n > FOURIER_RADICES_MAX) return false;
   for (uint32_t i = 0; i < n; i++) {
@@ -23,7 +24,8 @@ bool fourier_form(uint32_t n, const int64_t *radices, bool half, bool inverse, F
   f.kept = half ? radices[0] / 2 + 1 : radices[0];
   f.columns = f.size / radices[0];
   f.row = f.columns | 1;
-  if (n > 1) f.scratch = 2 * f.kept * f.row * FOURIER_LANES;
+  f.lanes = FOURIER_LANE_BYTES / (int64_t)dtype_bytes(t);
+  if (n > 1) f.scratch = 2 * f.kept * f.row * f.lanes;
   for (uint32_t i = 0; i + 1 < n; i++)
     f.factors += 2 * fourier_factors(&f, i) * fourier_step(&f, i);
   *out = f;

@@ -7,13 +7,13 @@
 #include "planner/complex/complex.h"
 
 enum {
-  LANES_LEAST = 8,     /* neighbours after the axis that are lanes */
   PROGRAMS_LEAST = 16, /* that have scratch */
   PROGRAMS_MOST = 64,
   SCRATCH_BYTES = 1 << 20, /* of all programs, for a cache of a core */
   ELEMENT_COST = 8,        /* of an element that is loaded, turned and stored */
   ROWS_FEW = 4,            /* that two steps transform faster, from this length on */
-  LENGTH_OF_FEW = 2048
+  LENGTH_OF_FEW = 2048,
+  ROWS_NARROW = 16 /* neighbours of a step of two, which leave lanes without work if fewer */
 };
 
 /* ---- radices ---- */
@@ -30,6 +30,7 @@ static int64_t codelet_cost(int64_t n) {
 
 typedef struct {
   bool half, inverse;
+  DType dtype;
   FourierForm best;
   int64_t least; /* its cost; 0: there is none */
   int64_t radix[FOURIER_RADICES_MAX];
@@ -47,7 +48,7 @@ static int64_t form_cost(const FourierForm *f) {
 
 static void search(Search *s, int64_t rest, uint32_t n) {
   FourierForm f;
-  if (rest == 1 && fourier_form(n, s->radix, s->half, s->inverse, &f)) {
+  if (rest == 1 && fourier_form(n, s->radix, s->half, s->inverse, s->dtype, &f)) {
     int64_t cost = form_cost(&f);
     if (s->least && cost >= s->least) return;
     s->least = cost;
@@ -60,8 +61,8 @@ static void search(Search *s, int64_t rest, uint32_t n) {
   }
 }
 
-static bool find_form(int64_t n, bool half, bool inverse, FourierForm *out) {
-  Search s = {.half = half, .inverse = inverse};
+static bool find_form(int64_t n, bool half, bool inverse, DType t, FourierForm *out) {
+  Search s = {.half = half, .inverse = inverse, .dtype = t};
   if (n > FOURIER_SIZE_MAX) return false;
   search(&s, n, 0);
   *out = s.best;
@@ -112,6 +113,57 @@ static bool is_strided(Build *b, Node *y, Strided *s) {
   return s->memory->type.dtype == y->type.dtype;
 }
 
+/* The signals whose products with a window of the axis x is, if they are in memory; else NULL. */
+static Node *unwindowed(Build *b, Node *x, const Dim *size, bool last, Node **window) {
+  if (!last || !graph_is(x, OP_aten_mul_Tensor)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    const Arg *w = &x->args[i], *y = &x->args[1 - i];
+    if (w->kind != ARG_NODE || y->kind != ARG_NODE) return NULL;
+    const ValueType *t = &w->node->type, *of = &y->node->type;
+    bool fits = t->rank == 1 && t->shape[0] == size[1] && t->dtype == x->type.dtype;
+    bool whole = of->dtype == x->type.dtype && of->rank == rank_of(x);
+    for (uint32_t j = 0; whole && j < of->rank; j++) whole = of->shape[j] == x->type.shape[j];
+    Strided s;
+    if (!fits || !whole || !is_strided(b, in_three_axes(b, y->node, size, last), &s)) continue;
+    *window = w->node;
+    return y->node;
+  }
+  return NULL;
+}
+
+/* Rows of one axis, which overlap where they are pieces of signals, and of those before it. */
+static bool cut_rows(Build *b, const Node *x, Dim *size) {
+  uint32_t rank = rank_of(x);
+  if (rank < 3 || dim_likely(build_dims(b), x->type.shape[rank - 2]) < ROWS_NARROW) return false;
+  size[0] = infer_product(&b->in, x->type.shape, rank - 2);
+  size[2] = x->type.shape[rank - 2];
+  return true;
+}
+
+/* Signals without the window by which both parts are multiplied; NULL: there is none. */
+static Node *take_window(Build *b, Parts *x, const Dim *size, bool last) {
+  Node *window, *other;
+  Node *re = unwindowed(b, x->re, size, last, &window);
+  Node *im = re && x->im ? unwindowed(b, x->im, size, last, &other) : NULL;
+  if (!re || (x->im && (!im || other != window))) return NULL;
+  *x = (Parts){re, im};
+  return strided_is_dense(b->in.g, window) ? window
+                                           : build_op1(b, OP_aten_clone_default, window);
+}
+
+/* The window of x, which is in memory without it, or NULL; rows are cut where that saves a copy. */
+static Node *find_window(Build *b, Parts *x, Dim *size, bool last) {
+  Strided s;
+  Node *window = take_window(b, x, size, last);
+  Dim cut[] = {size[0], size[1], size[2]};
+  if (window || !last || !cut_rows(b, x->re, cut)) return window;
+  window = take_window(b, x, cut, last);
+  bool whole = is_strided(b, in_three_axes(b, x->re, size, last), &s);
+  if (window || (!whole && is_strided(b, in_three_axes(b, x->re, cut, last), &s)))
+    memcpy(size, cut, sizeof cut);
+  return window;
+}
+
 static Operand3 operand_of(Build *b, Node *x, const Dim *size, bool last) {
   Strided s;
   Node *y = in_three_axes(b, x, size, last);
@@ -143,8 +195,8 @@ static Dim programs_of(Build *b, const FourierForm *f, const Dim *size, DType t)
   Dims *d = build_dims(b);
   int64_t most = SCRATCH_BYTES / (f->scratch * dtype_bytes(t));
   most = most < PROGRAMS_LEAST ? PROGRAMS_LEAST : most > PROGRAMS_MOST ? PROGRAMS_MOST : most;
-  Dim blocks = dim_floordiv(d, dim_add(d, size[2], build_const(b, FOURIER_LANES - 1)),
-                            build_const(b, FOURIER_LANES));
+  Dim blocks = dim_floordiv(d, dim_add(d, size[2], build_const(b, f->lanes - 1)),
+                            build_const(b, f->lanes));
   blocks = dim_mul(d, blocks, size[0]);
   return dim_is_int(blocks) && blocks->value < most ? blocks : build_const(b, most);
 }
@@ -176,7 +228,7 @@ static bool find_sizes(Build *b, const Node *x, uint32_t axis, Dim *size) {
 bool fourier_has_kernel(Build *b, const Node *x, Dim n, bool half) {
   FourierForm f;
   bool known = b->in.g->host && dim_is_int(n) && n->value > 1 && rank_of(x) < GRAPH_RANK_MAX;
-  return known && find_form(n->value, half, false, &f);
+  return known && find_form(n->value, half, false, x->type.dtype, &f);
 }
 
 /* Are the rows so few that most lanes of a vector would have none? */
@@ -196,7 +248,7 @@ int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis) {
     int64_t more = i + n->value / i;
     if (!best || more < best + n->value / best) best = i;
   }
-  bool narrow = best && (best < FOURIER_LANES || n->value / best < FOURIER_LANES);
+  bool narrow = best && (best < ROWS_NARROW || n->value / best < ROWS_NARROW);
   return whole && (!best || narrow) ? 1 : best;
 }
 
@@ -205,7 +257,8 @@ int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis) {
 static Node *call(Build *b, Parts x, uint32_t axis, const FourierForm *f, bool pairs) {
   Dim size[3], radices[FOURIER_RADICES_MAX];
   DType t = x.re->type.dtype;
-  bool last = find_sizes(b, x.re, axis, size);
+  bool last = find_sizes(b, x.re, axis, size), real = f->half && f->inverse;
+  Node *window = real ? NULL : find_window(b, &x, size, last);
   Operand3 re = operand_of(b, x.re, size, last), im = re;
   if (x.im) im = operand_of(b, x.im, size, last);
   size[1] = build_const(b, f->size);
@@ -220,12 +273,14 @@ static Node *call(Build *b, Parts x, uint32_t axis, const FourierForm *f, bool p
            arg_node(re.memory), arg_node(im.memory), arg_node(factors), arg_node(room),
            arg_dims(b->in.g, 3, size), arg_dims(b->in.g, 4, re.at), arg_dims(b->in.g, 4, im.at),
            arg_dims(b->in.g, f->n, radices), arg_bool(f->half), arg_bool(f->inverse),
-           arg_bool(!last), arg_bool(pairs), arg_float(1)));
+           arg_bool(!last), arg_bool(pairs), window ? arg_node(window) : arg_none(),
+           arg_float(1)));
 }
 
 Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse) {
   FourierForm f;
-  bool pairs = is_returned(b), found = find_form(x.re->type.shape[axis]->value, !x.im, inverse, &f);
+  bool pairs = is_returned(b), found = find_form(x.re->type.shape[axis]->value, !x.im, inverse,
+                                           x.re->type.dtype, &f);
   BUG_IF(!found, "a transform has no kernel");
   Node *y = call(b, x, axis, &f, pairs);
   uint32_t parts = pairs ? rank_of(x.re) : 0;
@@ -235,7 +290,7 @@ Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse) {
 
 Node *fourier_real_by_kernel(Build *b, Parts x, uint32_t axis, Dim n) {
   FourierForm f;
-  bool found = find_form(n->value, true, true, &f);
+  bool found = find_form(n->value, true, true, x.re->type.dtype, &f);
   BUG_IF(!found || !x.im, "a transform has no kernel");
   return call(b, x, axis, &f, false);
 }

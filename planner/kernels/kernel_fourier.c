@@ -1,5 +1,5 @@
 /* Kernels of nereid.fourier (graph/ops/fourier_form.h): a program does block after block of
- * FOURIER_LANES neighbours, whose transforms are lanes of vectors.  It copies its operands into its
+ * neighbours, whose transforms are lanes of vectors.  It copies its operands into its
  * scratch, so that transforms along memory are transposed once, replaces them there radix by radix,
  * and copies the spectrum out. */
 #include "graph/ops/fourier_form.h"
@@ -58,7 +58,7 @@ static Signal load_at(Fourier *f, const Places *p, const char *from, int64_t t) 
 }
 
 static const char *address(Fourier *f, const char *base, int64_t vectors) {
-  return arena_printf(f->a, "%s + %lld", base, (long long)(vectors * FOURIER_LANES));
+  return arena_printf(f->a, "%s + %lld", base, (long long)(vectors * f->f.lanes));
 }
 
 /* Are operands real, or results? */
@@ -88,20 +88,43 @@ static void put_at(Fourier *f, const char *base, int64_t vectors, Signal x) {
 /* Vectors of the scratch between rows of elements: each has two rows if it has two parts. */
 static int64_t rows_apart(const Fourier *f) { return f->f.half ? f->f.row : 2 * f->f.row; }
 
-/* The scratch's address of element `first` + i, where rows that are columns long follow each other
- * in memory. */
-static const char *slot_of(Fourier *f, const char *first, int64_t i) {
+/* The scratch's address of element `at`, where rows that are columns long follow each other in
+ * memory. */
+static const char *slot_of(Fourier *f, const char *at) {
   long long more = (long long)(rows_apart(f) - f->f.columns);
-  const char *at = arena_printf(f->a, "%s + %lld", first, (long long)i);
-  if (!more) return arena_printf(f->a, "base + (%s) * %d", at, FOURIER_LANES);
-  return arena_printf(f->a, "base + (%s + (%s) // %lld * %lld) * %d", at, at,
-                      (long long)f->f.columns, more, FOURIER_LANES);
+  int lanes = (int)f->f.lanes;
+  const char *slot = more ? arena_printf(f->a, "base + (%s + %s // %lld * %lld) * %d", at, at,
+                                         (long long)f->f.columns, more, lanes)
+                          : arena_printf(f->a, "base + %s * %d", at, lanes);
+  return codelet_signal(&f->c, "%s", slot).name;
 }
 
-/* Names of the slots of `count` elements. */
+/* Does one of these numbers divide the other? */
+static bool divides(int64_t x, int64_t y) { return x % y == 0 || y % x == 0; }
+
+/* The slots of `count` elements from `first` on, a multiple of CHUNK.  Where chunks are parts of
+ * rows, or some rows, the slots are constants apart. */
 static void name_slots(Fourier *f, const char *first, int64_t count, const char **slots) {
+  int64_t columns = f->f.columns, more = rows_apart(f) - columns;
+  bool apart = divides(columns, CHUNK);
+  const char *room = apart ? slot_of(f, first) : NULL;
   for (int64_t i = 0; i < count; i++)
-    slots[i] = codelet_signal(&f->c, "%s", slot_of(f, first, i)).name;
+    slots[i] =
+        apart ? address(f, room, i + i / columns * more)
+              : slot_of(f, codelet_signal(&f->c, "%s + %lld", first, (long long)i).name);
+}
+
+/* Products of elements from `first` on with their window. */
+static void put_windows(Fourier *f, const char *first, int64_t count, Wave *x) {
+  Arg window = argument(f, "window");
+  if (window.kind != ARG_NODE) return;
+  const char *weights = kernel_buffer(f->k, window.node);
+  for (int64_t i = 0; i < count; i++) {
+    const char *w =
+        codelet_signal(&f->c, "tl.load(%s + %s + %lld)", weights, first, (long long)i).name;
+    x[i].re = codelet_signal(&f->c, "%s * %s", x[i].re.name, w);
+    if (x[i].im.name) x[i].im = codelet_signal(&f->c, "%s * %s", x[i].im.name, w);
+  }
 }
 
 /* Elements from `first` on, into the scratch. */
@@ -114,6 +137,7 @@ static void copy_elements(Fourier *f, const char *first, int64_t count) {
                 index_of(f, parts[i]->at[2]));
   name_slots(f, first, count, slots);
   load_waves(f, from, count, x);
+  put_windows(f, first, count, x);
   for (int64_t i = 0; i < count; i++) put_at(f, slots[i], 0, x[i].re);
   for (int64_t i = 0; !takes_real(f) && i < count; i++) put_at(f, slots[i], f->f.row, x[i].im);
 }
@@ -181,7 +205,7 @@ static void rows_to_waves(Fourier *f) {
 /* The first radix, along rows. */
 static void replace_rows(Fourier *f) {
   open_loop(f, "column", f->f.columns);
-  kernel_line(f->k, "at = base + column * %d", FOURIER_LANES);
+  kernel_line(f->k, "at = base + column * %d", (int)f->f.lanes);
   kernel_line(f->k, "turn = turns + column * %lld", (long long)(2 * fourier_factors(&f->f, 0)));
   (gives_real(f) ? rows_to_real : rows_to_waves)(f);
   close_loop(f);
@@ -197,7 +221,7 @@ static void replace_columns(Fourier *f, uint32_t i, int64_t table) {
   if (step > 1) open_loop(f, "column", step);
   kernel_line(f->k, "at = base + (k * %lld%s%s) * %d", (long long)(2 * f->f.row),
               groups > 1 ? arena_printf(f->a, " + group * %lld", (long long)(step * radix)) : "",
-              step > 1 ? " + column" : "", FOURIER_LANES);
+              step > 1 ? " + column" : "", (int)f->f.lanes);
   if (step > 1)
     kernel_line(f->k, "turn = turns + (column * %lld + %lld)",
                 (long long)(2 * fourier_factors(&f->f, i)), (long long)table);
@@ -292,6 +316,27 @@ static const char *column_of(Fourier *f, const char *after) {
   return t.data;
 }
 
+/* Elements radix[0] * `after` + k of a spectrum for k from `start` on.  The elements of a row that
+ * is not kept are conjugates of others. */
+static void read_rows(Fourier *f, const char *after, int64_t start, int64_t count, Wave *y) {
+  int64_t row = f->f.row, radix = f->f.radix[0];
+  const char *up = codelet_signal(&f->c, "%s", column_of(f, after)).name, *down = up;
+  if (start + count > f->f.kept)
+    down = codelet_signal(&f->c, "base + (%lld - %s) * %d", (long long)(f->f.columns - 1), up,
+                          (int)f->f.lanes)
+               .name;
+  up = codelet_signal(&f->c, "base + %s * %d", up, (int)f->f.lanes).name;
+  for (int64_t i = 0; i < count; i++) {
+    bool kept = start + i < f->f.kept;
+    int64_t k = kept ? start + i : radix - start - i;
+    y[i].re = in_scratch(f, kept ? up : down, 2 * k * row);
+    y[i].im = in_scratch(f, kept ? up : down, (2 * k + 1) * row);
+    codelet_fetch(&f->c, &y[i].re);
+    codelet_fetch(&f->c, &y[i].im);
+    y[i].im.negative = !kept;
+  }
+}
+
 /* The scratch's address of element `first` + i of a spectrum, and with `half` the sign of its
  * imaginary part: where a row is not kept, the conjugate of another element is. */
 static const char *spectrum_slot(Fourier *f, const char *first, int64_t i, const char **sign) {
@@ -310,7 +355,7 @@ static const char *spectrum_slot(Fourier *f, const char *first, int64_t i, const
                  .name;
   }
   return codelet_signal(&f->c, "base + (%s * %lld + %s) * %d", row, (long long)(2 * f->f.row),
-                        column, FOURIER_LANES)
+                        column, (int)f->f.lanes)
       .name;
 }
 
@@ -328,6 +373,24 @@ static void copy_spectrum(Fourier *f, const char *first, int64_t count) {
   kernel_line(f->k, "spectrum = result + %s%s * %s", first, kernel_wide(f->k),
               index_of(f, s.element));
   store_waves(f, &s, y, count);
+}
+
+/* Rows from 0 on of elements radix[0] * `after` on of the spectrum, a chunk at a time. */
+static void copy_rows(Fourier *f, const char *after, int64_t count) {
+  Dims *d = f->k->graph->dims;
+  Strides s = strides_of(f);
+  const char *from = codelet_signal(&f->c, "result + %s%s * %s", after, kernel_wide(f->k),
+                                    index_of(f, dim_mul(d, s.element,
+                                                        dim_int(d, f->f.radix[0]))))
+                         .name;
+  for (int64_t start = 0; start < count; start += CHUNK) {
+    int64_t some = count - start < CHUNK ? count - start : CHUNK;
+    Wave y[CHUNK];
+    read_rows(f, after, start, some, y);
+    kernel_line(f->k, "spectrum = %s + %s", from,
+                index_of(f, dim_mul(d, s.element, dim_int(d, start))));
+    store_waves(f, &s, y, some);
+  }
 }
 
 /* Groups of a spectrum of `count` elements, each of which has one of each row. */
@@ -380,10 +443,11 @@ static void copy_half(Fourier *f, const char *after, int64_t count) {
                 index_of(f, dim_mul(f->k->graph->dims, parts[i]->at[2],
                                     dim_int(f->k->graph->dims, radix))));
   kernel_line(f->k, "column = %s", column_of(f, after));
-  kernel_line(f->k, "up = base + column * %d", FOURIER_LANES);
-  kernel_line(f->k, "down = base + (%lld - column) * %d", (long long)(columns - 1), FOURIER_LANES);
+  kernel_line(f->k, "up = base + column * %d", (int)f->f.lanes);
+  kernel_line(f->k, "down = base + (%lld - column) * %d", (long long)(columns - 1),
+              (int)f->f.lanes);
   kernel_line(f->k, "back = (%lld - %s) %% %lld", (long long)columns, after, (long long)columns);
-  kernel_line(f->k, "mirror = base + (%s) * %d", column_of(f, "back"), FOURIER_LANES);
+  kernel_line(f->k, "mirror = base + (%s) * %d", column_of(f, "back"), (int)f->f.lanes);
   load_waves(f, from, count, x);
   for (int64_t k = 0; k < count; k++) {
     if (k < f->f.kept) put_wave(f, "up", k, x[k], false);
@@ -399,6 +463,7 @@ static void copy_in(Fourier *f) {
 
 static void copy_out(Fourier *f) {
   if (gives_real(f)) each_chunk(f, f->f.size, copy_real);
+  else if (f->f.radix[0] % CHUNK == 0) each_group(f, f->f.result, copy_rows);
   else each_chunk(f, f->f.result, copy_spectrum);
 }
 
@@ -410,6 +475,7 @@ static void transform_once(Fourier *f) {
   Signal real[FOURIER_RADIX_MAX];
   Strides s = strides_of(f);
   load_waves(f, (const char *const[]){f->re.base, f->im.base}, f->f.operand, x);
+  put_windows(f, "0", f->f.operand, x);
   kernel_line(f->k, "spectrum = result");
   if (gives_real(f)) {
     codelet_real(&f->c, x, f->f.size, real);
@@ -431,15 +497,15 @@ static void find_base(Fourier *f, Places *p, const char *name, const char *arg) 
 
 static void open_blocks(Fourier *f, const Strides *s) {
   Dims *d = f->k->graph->dims;
-  Dim many = dim_floordiv(d, dim_add(d, f->lanes, dim_int(d, FOURIER_LANES - 1)),
-                          dim_int(d, FOURIER_LANES));
+  Dim many = dim_floordiv(d, dim_add(d, f->lanes, dim_int(d, f->f.lanes - 1)),
+                          dim_int(d, f->f.lanes));
   const char *across = index_of(f, many);
   kernel_line(f->k, "for block in range(tl.program_id(0), %s, %s):",
               index_of(f, dim_mul(d, many, f->batch)),
               index_of(f, f->n->args[1].node->type.shape[0]));
   f->k->indent += 4;
   kernel_line(f->k, "batch = block // %s", across);
-  kernel_line(f->k, "lane = block %% %s * %d + lanes", across, FOURIER_LANES);
+  kernel_line(f->k, "lane = block %% %s * %d + lanes", across, (int)f->f.lanes);
   if (*f->mask) kernel_line(f->k, "inside = lane < %s", index_of(f, f->lanes));
   find_base(f, &f->re, "real", "re");
   if (!takes_real(f) && !f->im.after) find_base(f, &f->im, "imaginary", "im");
@@ -463,14 +529,15 @@ static Fourier fourier_of(Kernel *k, Node *n) {
   Arg list = argument(&f, "radices"), size = argument(&f, "size");
   for (uint32_t i = 0; i < list.n; i++) radices[i] = list.items[i].dim->value;
   BUG_IF(
-      !fourier_form(list.n, radices, argument(&f, "half").flag, argument(&f, "inverse").flag, &f.f),
+      !fourier_form(list.n, radices, argument(&f, "half").flag, argument(&f, "inverse").flag,
+                    n->type.dtype, &f.f),
       "radices of no kernel");
   f.c = (Codelet){.k = k, .dtype = n->type.dtype, .inverse = argument(&f, "inverse").flag};
   read_places(&f, "re_at", &f.re);
   read_places(&f, "im_at", &f.im);
   f.batch = size.items[0].dim;
   f.lanes = size.items[2].dim;
-  f.mask = dim_divisible(f.lanes, FOURIER_LANES) ? "" : ", mask=inside";
+  f.mask = dim_divisible(f.lanes, f.f.lanes) ? "" : ", mask=inside";
   find_after(&f);
   f.columns = argument(&f, "columns").flag;
   f.pairs = argument(&f, "pairs").flag;
@@ -493,8 +560,8 @@ void kernel_fourier(Text *out, Kernel *k) {
   Fourier f = fourier_of(k, k->group->nodes.data[0]);
   Strides s = strides_of(&f);
   const char *type = dtype_lang_name(f.c.dtype);
-  kernel_line(k, "lanes = tl.arange(0, %d)", FOURIER_LANES);
-  kernel_line(k, "zero = tl.zeros([%d], tl.%s)", FOURIER_LANES, type);
+  kernel_line(k, "lanes = tl.arange(0, %d)", (int)f.f.lanes);
+  kernel_line(k, "zero = tl.zeros([%d], tl.%s)", (int)f.f.lanes, type);
   if (f.f.n > 1) {
     kernel_line(k, "base = %s + (tl.program_id(0) * %lld + lanes)",
                 kernel_buffer(k, argument(&f, "scratch").node), (long long)f.f.scratch);

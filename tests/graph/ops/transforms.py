@@ -33,11 +33,18 @@ ARRAYS |= {
     "v": real(2, 16 * 37),
     "w": real(1, 12000),
     "y": normal(1, 521),
+    "hann": np.hanning(64).astype(np.float32),
+    "hann_z": np.hanning(45).astype(np.float32),
+    "signal": real(3, 700),
 }
 
 
 def c64(x):
     return x.astype(np.complex64)
+
+
+def framed(x, length, hop):
+    return np.stack([x[:, i:i + length] for i in range(0, x.shape[1] - length + 1, hop)], 1)
 
 
 CASES = [(f"fft_rfft.default({name})", lambda x: c64(np.fft.rfft(x))) for name in LENGTHS]
@@ -83,6 +90,16 @@ CASES += [
     ("transpose.int(g, 0, 1); fft_rfft.default($0)", lambda x: c64(np.fft.rfft(x.T))),
     ("unfold.default(q, 1, 64, 20); fft_rfft.default($0)",
      lambda x: c64(np.fft.rfft(np.stack([x[:, i:i + 64] for i in range(0, 237, 20)], 1)))),
+    # Windows of rows, and of pieces of one signal and of several; one that is no window.
+    ("mul.Tensor(zf, hann_z); fft_fft.default($0)", lambda x, w: c64(np.fft.fft(x * w))),
+    ("unfold.default(q, 1, 64, 20); mul.Tensor(hann, $0); fft_rfft.default($1)",
+     lambda x, w: c64(np.fft.rfft(framed(x, 64, 20) * w))),
+    ("unfold.default(signal, 1, 64, 20); mul.Tensor($0, hann); fft_rfft.default($1)",
+     lambda x, w: c64(np.fft.rfft(framed(x, 64, 20) * w))),
+    ("unfold.default(signal, 1, 31, 20); fft_rfft.default($0)",
+     lambda x: c64(np.fft.rfft(framed(x, 31, 20)))),
+    ("mul.Tensor(g, hann); fft_rfft.default($0); fft_fft.default($1, None, 0)",
+     lambda x, w: c64(np.fft.fft(np.fft.rfft(x * w), axis=0))),
     # Sizes of the run: rows, frames, columns.
     ("unfold.default(s_x, 1, 32, 8); fft_rfft.default($0)",
      lambda x: c64(np.fft.rfft(np.stack([x[:, i:i + 32] for i in range(0, 60, 8)], 1)))),
