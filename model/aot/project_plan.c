@@ -376,6 +376,9 @@ static void put_body(Project *p, Text *out, const Text *body, const char *result
   text_printf(out, "%s}\n\n", body->len ? body->data : "");
 }
 
+/* The axes of the array in memory, where a complex number is two elements of the last axis. */
+static uint32_t stored_axes(const PlanBuffer *b) { return b->value ? 1 : b->rank; }
+
 /* Shapes of values, by number. */
 static void put_shapes(Project *p, Text *out, const char *name, const PlanBuffer *const *values,
                        uint32_t n) {
@@ -383,7 +386,7 @@ static void put_shapes(Project *p, Text *out, const char *name, const PlanBuffer
   Text body = text_new(p->arena);
   DimList used = {0};
   for (uint32_t i = 0; i < n; i++)
-    for (uint32_t j = 0; values[i] && j < plan_axes(values[i]); j++) {
+    for (uint32_t j = 0; values[i] && j < stored_axes(values[i]); j++) {
       Dim x = plan_axis_size(values[i], j);
       vec_push(p->arena, &used, x);
       text_printf(&body, "  shape[%u][%u] = %s;\n", i, j, project_size(p, x));

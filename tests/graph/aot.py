@@ -180,6 +180,22 @@ def check_fixed(project, model, cc, flags):
             raise Failure(f"no message about another value: {done.stderr}")
 
 
+def check_complex(project, model, cc, flags):
+    """A complex number is two elements of a last axis."""
+    rng = np.random.default_rng(5)
+    for rows in 3, 20:
+        x = rng.normal(size=(rows, 6, 2)).astype(np.float32)
+        np.save(project / "x.npy", x)
+        run(project / "model", project / "x.npy", "--out-dir", project)
+        y = np.load(project / "output_0.npy")
+        expected = np.fft.fft(x[..., 0] + 1j * x[..., 1])
+        error = compare(y, np.stack([expected.real, expected.imag], -1), "f32")
+        if error > TOLERANCE["f32"]:
+            raise Failure(f"complex numbers: error {error}")
+    np.save(project / "x.npy", x[..., 0])
+    run(project / "model", project / "x.npy", ok=(1,))
+
+
 def check_equal(project, model, cc, flags):
     """Sizes that a node takes to be equal are so in every run."""
     small, large = MODELS / "mlp" / "input_0.npy", MODELS / "chain" / "input_0.npy"
@@ -430,6 +446,7 @@ def some():
                  source=ROOT / "tests/graph/commands/number.py"),
             Task("equal", cflags=SANITIZE, also=check_equal,
                  source=ROOT / "tests/graph/commands/equal.py"),
+            Task("complex", cflags=SANITIZE, also=check_complex, source=SOURCES / "complex.py"),
             Task("update", cflags=SANITIZE, also=check_update,
                  source=SOURCES / "update.plan"),
             Task("fixed", cflags=SANITIZE, also=check_fixed, source=SOURCES / "fixed.plan"),
