@@ -2,16 +2,22 @@
 """Compiled models and steps of training on a CPU, beside eager PyTorch and TorchInductor.
 
     cpu.py [--sides eager,inductor,nereid] [--threads N] [--rounds N] [--seconds S]
-           [--processor-time] [--beside] [--json FILE] [NAME...]
+           [--processor-time] [--beside] [--ahead N] [--ready S] [--memory] [--headers DIR]
+           [--json FILE] [NAME...]
 
-Models (cpu_models.py) have random weights, in f32; NAME is a part of names.  A model is a process;
-with --beside, processes run beside each other, each on N cores of its own.  A process's sides have
-the same weights and inputs and take turns, round by round, for S seconds at most; a turn is a call
-that is not counted and one that is.  The table has the medians and the least of the rounds, and the
-seconds of the first call, in caches of the process's own.  Results of a side that differ from
-eager's by more than TOLERANCE end the process.  With --processor-time, which is for one thread on a
-machine that others use, the time is the processor's.  Inductor needs a C++ compiler; the time of
-its precompiled headers is in no first call.
+Models (cpu_models.py, cpu_vision.py, cpu_text.py) have random weights, in f32; NAME is the
+beginning of one, with its kind.  A model is a process.  With --beside, processes run beside each
+other, each on N cores of its own; with --ahead, N processes make their first calls beside each
+other on all cores, and are timed (in turn, or --beside) once all are ready, or S seconds after the
+start: a side that is not ready then is left out.  A process's sides have the same weights and
+inputs and take turns, round by round, for S seconds at most; a turn is calls for 20 ms that are not
+counted, in which threads of another side's library go to sleep, and one that is.  The table has the
+medians and the least of the rounds, and the seconds of the first call, in caches of the process's
+own.  Results of a side that differ from eager's by more than TOLERANCE end the process.  With
+--processor-time, which is for one thread on a machine that others use, the time is the processor's.
+--memory prints the most memory that a process of one side alone has had, and that its calls after
+the first one have, in MB.  Inductor needs a C++ compiler; the time of its precompiled headers, which
+are kept in DIR, is in no first call.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ import json
 import os
 import pathlib
 import queue
+import signal
 import statistics
 import subprocess
 import sys
@@ -29,13 +36,21 @@ import tempfile
 import time
 
 from cpu_models import MODELS
+from cpu_text import TEXT
+from cpu_vision import VISION
 
 SIDES = ("eager", "inductor", "nereid")
 # A part of the norm.  An element of gradients whose ReLU is 0 in one side alone, as rounding has
 # it, is a share of a channel's sum: eager's own are up to 2e-3 from those in f64, Nereid's 1e-2
 # (U-Net).
-TOLERANCE = {"inference": 1e-3, "training": 3e-2}
-CASES = [f"{name} {kind}" for name in MODELS for kind in ("inference", "training")]
+TOLERANCE = {"inference": 1e-3, "training": 3e-2, "adamw": 1e-3, "sgd": 1e-3}
+MODELS = {**MODELS, **VISION, **TEXT}
+UNTRAINED = ("lstm", "gru")  # AOTAutograd does not trace their training
+STEPS = ("bert", "resnet50")  # whose optimizers' steps are timed as well
+CASES = [f"{name} inference" for name in MODELS]
+CASES += [f"{name} training" for name in MODELS if name not in UNTRAINED]
+CASES += [f"{name} {kind}" for name in STEPS for kind in ("adamw", "sgd")]
+UNCOUNTED = 0.02  # seconds
 
 
 def parse():
@@ -47,6 +62,10 @@ def parse():
     p.add_argument("--seconds", type=float, default=20)
     p.add_argument("--processor-time", action="store_true")
     p.add_argument("--beside", action="store_true")
+    p.add_argument("--ahead", type=int, default=0)
+    p.add_argument("--ready", type=float, default=1e9)
+    p.add_argument("--memory", action="store_true")
+    p.add_argument("--headers")
     p.add_argument("--json")
     p.add_argument("--case", help=argparse.SUPPRESS)
     return p.parse_args()
@@ -58,22 +77,36 @@ def parse():
 class Side:
     """A copy of the model, compiled, and a call or a step of training of it."""
 
-    def __init__(self, name, model, inputs, train):
+    def __init__(self, name, model, inputs, kind):
         import copy
         import torch
-        self.model, self.inputs, self.train = copy.deepcopy(model), inputs, train
+        self.model, self.inputs, self.kind = copy.deepcopy(model), inputs, kind
         self.call = self.model
+        if kind in ("adamw", "sgd"):
+            self.call = self.optimizer().step
         if name != "eager":
-            self.call = torch.compile(self.model, backend=name)
+            self.call = torch.compile(self.call, backend=name)
         start = time.perf_counter()
         self.result = self.run()
         self.first = time.perf_counter() - start
 
+    def optimizer(self):
+        import torch
+        for i, p in enumerate(self.model.parameters()):
+            p.grad = torch.randn(p.shape, generator=torch.Generator().manual_seed(i))
+        if self.kind == "sgd":
+            return torch.optim.SGD(self.model.parameters(), lr=1e-3, momentum=0.9,
+                                   weight_decay=1e-4)
+        return torch.optim.AdamW(self.model.parameters(), lr=1e-3)
+
     def run(self):
         import torch
-        if not self.train:
+        if self.kind == "inference":
             with torch.no_grad():
                 return [self.call(*self.inputs)]
+        if self.kind != "training":
+            self.call()
+            return [p.detach() for p in self.model.parameters()]
         for p in self.model.parameters():
             p.grad = None
         self.call(*self.inputs).square().mean().backward()
@@ -85,23 +118,43 @@ def differs(result, right, tolerance):
     return any((x - y).norm() > tolerance * (y.norm() + least) for x, y in zip(result, right))
 
 
-def measure(case, args):
+class Late(BaseException):
+    """The parent has waited for long enough."""
+
+
+def be_late(*_):
+    raise Late
+
+
+def first_calls(case, args):
     import torch
+    signal.signal(signal.SIGTERM, be_late)
     name, kind = case.split()
     torch._dynamo.config.allow_rnn = True
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
-    train = kind == "training"
-    model.train(train)
+    model.train(kind == "training")
     sides = {}
-    for side in args.sides.split(","):
+    for side in sorted(args.sides.split(","), key="inductor".__eq__):  # it takes longest
         torch._dynamo.reset()
-        sides[side] = Side(side, model, inputs, train)
+        try:
+            if side == "inductor":
+                wait_for_headers()
+            sides[side] = Side(side, model, inputs, kind)
+        except Late:
+            break
         if side != "eager" and "eager" in sides and differs(sides[side].result,
                                                             sides["eager"].result,
                                                             TOLERANCE[kind]):
             sys.exit(f"{case}: {side} differs from eager")
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for s in sides.values():
+        s.result = None
+    return sides
+
+
+def measure(case, args, sides):
     clock = time.process_time if args.processor_time else time.perf_counter
     times = {side: [] for side in sides}
     end = time.perf_counter() + args.seconds
@@ -109,7 +162,9 @@ def measure(case, args):
         if time.perf_counter() > end:
             break
         for side, s in sides.items():
-            s.run()
+            begin = time.perf_counter()
+            while s.run() and time.perf_counter() < begin + UNCOUNTED:
+                pass
             start = clock()
             s.run()
             times[side].append(1e3 * (clock() - start))
@@ -118,60 +173,153 @@ def measure(case, args):
                for side, t in times.items()}}
 
 
-# ---- all of them ----
+def resident(field):
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) // 1024 for line in f if line.startswith(field))
 
 
-def row(r, sides):
-    least = min(r[s]["least"] for s in sides if s != "nereid")
-    cells = [r["case"]]
-    cells += [f'{r[s]["median"]:.4g}, {r[s]["least"]:.4g}' for s in sides]
-    cells += [f'{least / r["nereid"]["least"]:.2f}'] if "nereid" in sides else []
-    cells += [", ".join(f'{r[s]["first"]:.1f}' for s in sides if s != "eager")]
-    return "| " + " | ".join(cells) + " |"
+def memory(sides):
+    """The most memory of the process, of which the first call is a part, and of later calls."""
+    (side, s), most = next(iter(sides.items())), resident("VmHWM")
+    s.run()
+    with open("/proc/self/clear_refs", "w") as f:
+        f.write("5")  # VmHWM begins again
+    for _ in range(3):
+        s.run()
+    return {side: {"most": max(most, resident("VmHWM")), "later": resident("VmHWM")}}
+
+
+def case_process(args):
+    sides = first_calls(args.case, args)
+    if args.memory:
+        print(json.dumps(memory(sides)))
+        return
+    print("ready", flush=True)
+    cores = sys.stdin.readline().split()
+    for thread in os.listdir("/proc/self/task") if cores else []:
+        os.sched_setaffinity(int(thread), map(int, cores))
+    if "torch._inductor.async_compile" in sys.modules:
+        sys.modules["torch._inductor.async_compile"].shutdown_compile_workers()
+    print(json.dumps(measure(args.case, args, sides)), flush=True)
+    os._exit(0)  # without waiting for what is still compiled
+
+
+# ---- TorchInductor's precompiled headers ----
 
 
 def make_headers(folder):
-    """TorchInductor's precompiled headers, which belong to a folder."""
-    code = ("import torch; f = torch.compile(lambda x: x.sin() + 1, backend='inductor'); "
-            "f(torch.ones(9))")
-    subprocess.run([sys.executable, "-c", code],
-                   env=dict(os.environ, TORCHINDUCTOR_CACHE_DIR=folder))
+    """Starts to make the headers, unless another run has made them or does so."""
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    code = ("import fcntl, pathlib, sys\n"
+            "lock = open(sys.argv[1] + '/lock', 'w')\n"
+            "fcntl.flock(lock, fcntl.LOCK_EX)\n"
+            "made = pathlib.Path(sys.argv[1], 'made')\n"
+            "if not made.exists():\n"
+            "    import torch\n"
+            "    torch.compile(lambda x: x.sin() + 1, backend='inductor')(torch.ones(9))\n"
+            "    made.touch()\n")
+    return subprocess.Popen([sys.executable, "-c", code, folder],
+                            env=dict(os.environ, TORCHINDUCTOR_CACHE_DIR=folder))
 
 
-def run_case(case, args, headers, cores):
-    with tempfile.TemporaryDirectory() as folder:
-        threads = str(args.threads)
+def wait_for_headers():
+    folder = os.environ["CPU_HEADERS"]
+    while not os.path.exists(f"{folder}/made"):
+        time.sleep(0.1)
+
+
+# ---- all cases ----
+
+
+def row(r, sides):
+    def cell(side, text):
+        return text(r[side]) if side in r else "-"
+
+    least = min(r[s]["least"] for s in sides if s != "nereid" and s in r)
+    cells = [r["case"]]
+    cells += [cell(s, lambda t: f'{t["median"]:.4g}, {t["least"]:.4g}') for s in sides]
+    cells += [cell("nereid", lambda t: f'{least / t["least"]:.2f}')] if "nereid" in sides else []
+    cells += [", ".join(cell(s, lambda t: f'{t["first"]:.1f}') for s in sides if s != "eager")]
+    return "| " + " | ".join(cells) + " |"
+
+
+class Case:
+    """A process of a case, from its first calls to its times."""
+
+    def __init__(self, case, args, sides, folder):
+        self.case, self.folder = case, tempfile.TemporaryDirectory(dir=folder)
+        threads, cache = str(args.threads), self.folder.name
         env = dict(os.environ, OMP_NUM_THREADS=threads, NEREID_THREADS=threads,
-                   TORCHINDUCTOR_FX_GRAPH_CACHE="0", NEREID_CACHE_DIR=folder,
-                   TORCHINDUCTOR_CACHE_DIR=headers or folder)
-        command = [sys.executable, __file__, "--case", case, "--sides", args.sides,
+                   TORCHINDUCTOR_FX_GRAPH_CACHE="0", NEREID_CACHE_DIR=cache,
+                   TORCHINDUCTOR_CACHE_DIR=cache, CPU_HEADERS=args.headers)
+        os.symlink(f"{args.headers}/precompiled_headers", f"{cache}/precompiled_headers")
+        command = [sys.executable, __file__, "--case", case, "--sides", sides,
                    "--threads", threads, "--rounds", str(args.rounds),
                    "--seconds", str(args.seconds)]
         command += ["--processor-time"] if args.processor_time else []
-        command = ["taskset", "-c", ",".join(map(str, cores))] * bool(cores) + command
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
+        command += ["--memory"] if args.memory else []
+        self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+
+    def ready(self):
+        return self.process.stdout.readline().strip() == "ready"
+
+    def times(self, cores):
+        out, _ = self.process.communicate(" ".join(map(str, cores)) + "\n")
+        self.folder.cleanup()
+        return json.loads(out.splitlines()[-1]) if self.process.returncode == 0 else None
 
 
 def groups_of_cores(args):
     """Cores of its own for each process, as many as threads, where cases run beside each other."""
-    if not args.beside:
-        return [[]]
     cores = sorted(os.sched_getaffinity(0))
+    if not args.beside:
+        return [cores]
     return [cores[i:i + args.threads]
             for i in range(0, len(cores) - args.threads + 1, args.threads)]
 
 
-def main():
-    args = parse()
-    if args.case:
-        print(json.dumps(measure(args.case, args)))
-        return
-    sides = args.sides.split(",")
-    compiled = ", ".join(s for s in sides if s != "eager")
-    cases = list(dict.fromkeys(c for n in args.names or [""] for c in CASES if n in c))
-    print(f"| model | {' | '.join(sides)} | of the best | first call, s: {compiled} |")
-    print("|" + " --- |" * (len(sides) + 3), flush=True)
+def show(case, result, args):
+    print(row(result, args.sides.split(",")) if result else f"| {case} | failed |", flush=True)
+    if result and args.json:
+        with pathlib.Path(args.json).open("a") as f:
+            f.write(json.dumps(result) + "\n")
+
+
+def show_memory(case, results, args):
+    cells = [f'{r[s]["most"]}, {r[s]["later"]}' if r else "failed"
+             for s, r in zip(args.sides.split(","), results)]
+    print("| " + " | ".join([case, *cells]) + " |", flush=True)
+
+
+def run_memory(case, args, folder):
+    made = []
+    for side in args.sides.split(","):
+        process = Case(case, args, side, folder)
+        made += [process.times([])]
+    show_memory(case, made, args)
+
+
+def all_ready(cases, args, folder):
+    """Processes of the cases after their first calls."""
+    begun = queue.SimpleQueue()
+
+    def begin(case):
+        process = Case(case, args, args.sides, folder)
+        begun.put(process)
+        return process if process.ready() else show(case, None, args)
+
+    pool = concurrent.futures.ThreadPoolExecutor(args.ahead)
+    futures = [pool.submit(begin, case) for case in cases]
+    concurrent.futures.wait(futures, args.ready)
+    for f in futures:
+        f.cancel()
+    while not begun.empty():
+        begun.get().process.terminate()  # which is ignored where it is ready
+    return [f.result() for f in futures if not f.cancelled() and f.result()]
+
+
+def run_all(cases, args, folder):
     free = queue.SimpleQueue()
     groups = groups_of_cores(args)
     for g in groups:
@@ -180,21 +328,42 @@ def main():
     def run(case):
         cores = free.get()
         try:
-            result = run_case(case, args, headers, cores)
+            if args.memory:
+                return run_memory(case, args, folder)
+            process = case if args.ahead else Case(case, args, args.sides, folder)
+            if args.ahead or process.ready():
+                show(process.case, process.times(cores), args)
+            else:
+                show(case, None, args)
         finally:
             free.put(cores)
-        print(row(result, sides) if result else f"| {case} | failed |", flush=True)
-        if result and args.json:
-            with pathlib.Path(args.json).open("a") as f:
-                f.write(json.dumps(result) + "\n")
 
-    with tempfile.TemporaryDirectory() as headers:
+    if args.ahead:
+        cases = all_ready(cases, args, folder)
+    with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
+        list(pool.map(run, cases))
+
+
+def main():
+    args = parse()
+    if args.case:
+        case_process(args)
+        return
+    sides = args.sides.split(",")
+    compiled = ", ".join(s for s in sides if s != "eager")
+    cases = list(dict.fromkeys(c for n in args.names or [""] for c in CASES
+                               if f" {n}" in f" {c}"))
+    if args.memory:
+        print(f"| model | {' | '.join(sides)} |")
+        print("|" + " --- |" * (len(sides) + 1), flush=True)
+    else:
+        print(f"| model | {' | '.join(sides)} | of the best | first call, s: {compiled} |")
+        print("|" + " --- |" * (len(sides) + 3), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        args.headers = args.headers or f"{folder}/headers"
         if "inductor" in sides:
-            make_headers(headers)
-        else:
-            headers = None
-        with concurrent.futures.ThreadPoolExecutor(len(groups)) as pool:
-            list(pool.map(run, cases))
+            make_headers(args.headers)
+        run_all(cases, args, folder)
 
 
 if __name__ == "__main__":

@@ -262,22 +262,6 @@ def unet():
     return nn.Sequential(*layers), (torch.randn(2, 3, 128, 128),)
 
 
-def lstm():
-    """TorchDynamo compiles it where torch._dynamo.config.allow_rnn is set."""
-    import torch
-    from torch import nn
-
-    class Last(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer, self.head = nn.LSTM(256, 512, batch_first=True), nn.Linear(512, 32)
-
-        def forward(self, x):
-            return self.head(self.layer(x)[0][:, -1])
-
-    return Last(), (torch.randn(8, 64, 256),)
-
-
 MODELS = {f.__name__: f
           for f in (convolutions, mlp, bert, gpt2, vit, resnet18, resnet50, mobilenet,
-                    mobilenet_small, convnext, unet, small, lstm)}
+                    mobilenet_small, convnext, unet, small)}
