@@ -16,8 +16,8 @@ medians and the least of the rounds, and the seconds of the first call, in cache
 own.  Results of a side that differ from eager's by more than TOLERANCE end the process.  With
 --processor-time, which is for one thread on a machine that others use, the time is the processor's.
 --memory prints the most memory that a process of one side alone has had, and that its calls after
-the first one have, in MB.  Inductor needs a C++ compiler; the time of its precompiled headers, which
-are kept in DIR, is in no first call.
+the first one have, in MB.  Inductor needs a C++ compiler; its precompiled headers, whose time
+is in no first call, are kept in DIR.
 """
 
 from __future__ import annotations
