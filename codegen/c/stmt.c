@@ -232,6 +232,59 @@ static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *access) {
   c_close_names(g, 2);
 }
 
+/* The iterations `first` to `first` + LANES of a loop of stores, `i` being one's index: as rows if
+ * all of them are to be stored, else one by one. */
+static void put_column_block(Gen *g, const NestStmt *s, const NestStmt *store, const char *i,
+                             const char *first) {
+  const char *rows = c_open_name(g, "rows"), *row = c_open_name(g, "row");
+  const char *all = c_open_name(g, "all"), *name = dtype_name(store->type);
+  long long step = (long long)c_mem_spread(g, &store->mems[0]).step;
+  const char *head = c_text(g, "for (int %s = 0; %s < LANES; %s++) {", row, row, row);
+  const char *index = c_text(g, "const int %s = %s + %s;", i, first, row);
+  c_line(g, "%s %s[LANES];", c_vector_type(store->type), rows);
+  if (store->guard.kind) c_line(g, "bool %s = true;", all);
+  c_line(g, "UNROLL(%d) %s", g->nest->lanes, head);
+  open(g);
+  c_line(g, "%s", index);
+  c_line(g, "%s[%s] = %s;", rows, row, c_vector(g, &store->srcs[0], store->type));
+  if (store->guard.kind) c_line(g, "%s &= %s;", all, c_scalar(g, &store->guard, DT_I1));
+  close(g);
+  g->indices[s->index->id] = first;
+  const char *at = c_address(g, &store->mems[0], false);
+  g->indices[s->index->id] = i;
+  const char *when = store->guard.kind ? c_text(g, "if (%s) ", all) : "";
+  c_line(g, "%svstore_rows_%s(%s, %lld, %s);", when, name, at, step, rows);
+  if (store->guard.kind) {
+    c_line(g, "else %s", head);
+    open(g);
+    c_line(g, "%s", index);
+    printers[store->code](g, store);
+    close(g);
+  }
+  c_close_names(g, 3);
+}
+
+/* Stores of columns by rows, a block of rows after the other: see transpose.c. */
+static void column_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
+  const NestStmt *inner = s->regions[0]->first != store ? s->regions[0]->first : NULL;
+  if (inner) {
+    const char *b = c_open_index(g, inner->index);
+    c_line(g, "for (int %s = 0; %s < %d; %s++) {", b, b, inner->index->extent, b);
+    open(g);
+  }
+  const char *i = c_open_index(g, s->index), *first = c_open_name(g, c_text(g, "%s_first", i));
+  c_line(g, "for (int %s = 0; %s < %d; %s += LANES) {", first, first, s->index->extent, first);
+  open(g);
+  put_column_block(g, s, store, i, first);
+  close(g);
+  c_close_names(g, 1);
+  c_close_index(g, s->index);
+  if (inner) {
+    close(g);
+    c_close_index(g, inner->index);
+  }
+}
+
 /* The statements between loads or stores of columns, initial values or others. */
 static void put_between(Gen *g, const NestStmt *first, const NestStmt *last, bool initial) {
   const NestStmt *column = first;
@@ -287,6 +340,11 @@ void c_counted_loop(Gen *g, const NestStmt *s) {
   if (!access) access = c_transposed_load(g, s);
   if (access) {
     transposed_loop(g, s, access);
+    return;
+  }
+  const NestStmt *store = c_column_stores(g, s);
+  if (store) {
+    column_loop(g, s, store);
     return;
   }
   const char *i = c_open_index(g, s->index), *end = c_open_name(g, c_text(g, "%s_end", i));

@@ -15,8 +15,13 @@
  *   %x1 = ld [%p + %lane4096 + 4]
  *   ...
  *
- * are LANES loads or stores of whole vectors in the same way.  Lanes that are two elements apart,
- * as real parts of complex numbers are, and their neighbors take two vectors and two shuffles. */
+ * are LANES loads or stores of whole vectors in the same way, and so are stores of a loop of nothing
+ * else, whose rows may be in blocks:
+ *
+ *   unroll a:64 { unroll b:4 { st [%p + %lane4096 + 4*a + 65536*b], %x[4*a + b] if %c[a] } }
+ *
+ * Lanes that are two elements apart, as real parts of complex numbers are, and their neighbors take
+ * two vectors and two shuffles. */
 #include "codegen/c/c.h"
 
 enum { REGISTER_MOST = 512 }; /* bits of a vector that is transposed in registers */
@@ -97,6 +102,41 @@ const NestStmt *c_transposed_load(const Gen *g, const NestStmt *loop) {
   if (!alone || nest_int(ld, NA_volatile, 0) || !has_blocks(g, loop)) return NULL;
   bool whole = takes_column(g, loop, ld) && c_ref_spread(g, &ld->dsts[0]).kind == SPREAD_VECTOR;
   return whole ? ld : NULL;
+}
+
+/* ---- loops of stores alone ---- */
+
+/* Do iterations of the loop within write to rows, or to parts of rows, of their own? */
+static bool has_own_rows(const NestStmt *inner, const Affine *bytes, int64_t run, int64_t step,
+                         int lanes) {
+  int64_t block = inner ? coefficient_of(bytes, inner->index) : 0;
+  return !inner || block >= step * lanes ||
+         (block >= run && block * inner->index->extent <= step);
+}
+
+static bool is_plain_unroll(const NestStmt *s) {
+  return s->code == NEST_UNROLL && !s->nsrcs && s->regions[0]->first &&
+         s->regions[0]->first == s->regions[0]->last;
+}
+
+const NestStmt *c_column_stores(const Gen *g, const NestStmt *loop) {
+  int lanes = g->nest->lanes;
+  if (!is_plain_unroll(loop) || loop->index->extent % lanes || g->owners) return NULL;
+  const NestStmt *st = loop->regions[0]->first, *inner = NULL;
+  if (is_plain_unroll(st)) inner = st, st = inner->regions[0]->first;
+  if (st->code != NEST_ST || nest_int(st, NA_n, 1) != 1 || nest_int(st, NA_volatile, 0))
+    return NULL;
+  const Mem *m = &st->mems[0];
+  int64_t bytes = dtype_bytes(st->type), run = bytes * loop->index->extent;
+  Spread at = c_mem_spread(g, m);
+  bool rows = at.kind == SPREAD_LINEAR && at.step % bytes == 0 && at.step >= run &&
+              bytes * lanes * 8 <= REGISTER_MOST && is_whole_register(st->type);
+  bool same = !m->buffer && m->base.kind == REF_VAR && !m->base.sub.n &&
+              coefficient_of(&m->bytes, loop->index) == bytes;
+  bool guarded = st->guard.kind && !c_uniform(c_ref_spread(g, &st->guard));
+  if (!rows || !same || guarded || !has_own_rows(inner, &m->bytes, run, at.step, lanes))
+    return NULL;
+  return c_ref_spread(g, &st->srcs[0]).kind == SPREAD_VECTOR ? st : NULL;
 }
 
 /* ---- columns one after the other ---- */
