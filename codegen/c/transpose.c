@@ -15,8 +15,8 @@
  *   %x1 = ld [%p + %lane4096 + 4]
  *   ...
  *
- * are LANES loads or stores of whole vectors in the same way, and so are stores of a loop of nothing
- * else, whose rows may be in blocks:
+ * are LANES loads or stores of whole vectors in the same way, and so are stores of a loop of only
+ * these, whose rows may be in blocks:
  *
  *   unroll a:64 { unroll b:4 { st [%p + %lane4096 + 4*a + 65536*b], %x[4*a + b] if %c[a] } }
  *

@@ -129,8 +129,8 @@ static void note_shared_use(Node *operand, const Dim *index, void *ctx) {
   for (size_t i = 0; i < s->group->nodes.len && !s->shared; i++) {
     Node *m = s->group->nodes.data[i];
     Dim at[GRAPH_RANK_MAX];
-    if (prim_kind(m->op) != PRIM_POINTWISE) continue;
-    group_index(s->f, s->group, m, at);
+    if (prim_has_template(prim_kind(m->op)) || prim_of_kernel(m)) continue;
+    group_read_index(s->f, s->group, m, at);
     each_use_at(s->f, m, at, note_same_use, s);
   }
 }
@@ -138,7 +138,7 @@ static void note_shared_use(Node *operand, const Dim *index, void *ctx) {
 bool fuse_shares_element(const Fusion *f, const Group *g, Node *n) {
   Shared s = {.f = f, .group = g};
   Dim at[GRAPH_RANK_MAX];
-  group_index(f, g, n, at);
+  group_read_index(f, g, n, at);
   each_use_at(f, n, at, note_shared_use, &s);
   return s.shared;
 }

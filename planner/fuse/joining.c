@@ -9,6 +9,7 @@ enum {
   GROUP_WORK_MAX = 400,  /* the same with the nodes that they compute inline */
   FUNCTIONS_MAX = 8,     /* that are written out in a kernel for a CPU */
   SLICES_MAX = 64,       /* slices that a group writes beside those that it computes */
+  APART_LEAST = 1 << 15, /* elements that take a core longer than a launch does: some 10 us */
   SLICE_GROUPS_MAX = 8   /* the latest of a memory's groups that another slice may join */
 };
 
@@ -67,6 +68,17 @@ static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
 
 static FuseStop stopped(StopKind kind, const Node *at) { return (FuseStop){kind, at}; }
 
+/* On a CPU, where launches are cheap, a node joins rows, columns or many elements that it reads or
+ * uses at their own indices.  A copy in another order of axes, or to panels, would be walked in the
+ * order of a sum, or of another copy, with which it has nothing in common but the array. */
+static FuseStop apart_stop(const Fusion *f, const Group *g, Node *n) {
+  bool whole = fuse_has_columns(n) || f->role[n->id] == ROLE_FULL;
+  if (!f->graph->host || g->kind != GROUP_LOOPS || !whole) return (FuseStop){0};
+  if (fuse_shares_element(f, g, n)) return (FuseStop){0};
+  bool many = dim_likely(f->graph->dims, g->x) >= APART_LEAST;
+  return many || !dim_is(g->r, 1) ? stopped(STOP_AXES, NULL) : (FuseStop){0};
+}
+
 /* Do n and all nodes of g fit into `domain`?  If so that is g's from now on. */
 static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   Group old = *g;
@@ -88,6 +100,7 @@ static FuseStop try_domain(Fusion *f, Group *g, const Group *domain, Node *n) {
   for (size_t i = 0; i < g->nodes.len && !stop.kind; i++) stop = uses_fit(f, g, g->nodes.data[i]);
   f->role[n->id] = fuse_natural_role(n);
   if (!stop.kind) stop = uses_fit(f, g, n);
+  if (!stop.kind) stop = apart_stop(f, g, n);
   if (!stop.kind) return stop;
   *g = old;
   for (size_t i = 0; i < g->nodes.len; i++) f->role[g->nodes.data[i]->id] = roles[i];
@@ -247,7 +260,9 @@ static FuseStop why_not_joined(const Fuser *s, Group *g, Node *n) {
   if (g->turned && prim_kind(n->op) != PRIM_POINTWISE) return stopped(STOP_AXES, NULL);
   f->role[n->id] = role_in(f, g, n);
   FuseStop stop = f->role[n->id] == ROLE_NONE ? stopped(STOP_EXTENT, NULL) : uses_fit(f, g, n);
-  return s->turns ? turned_stop(f, g, n, stop) : stop;
+  if (s->turns) return turned_stop(f, g, n, stop);
+  bool whole = !stop.kind && prim_kind(n->op) == PRIM_POINTWISE && !prim_checks(n);
+  return whole ? apart_stop(f, g, n) : stop;
 }
 
 /* ---- groups ---- */
