@@ -506,6 +506,35 @@ static void remove_empty(NestBlock *b) {
   }
 }
 
+static bool reads(const NestStmt *st, const NestVar *v) {
+  bool found = st->guard.kind == REF_VAR && st->guard.var == v;
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    found |= st->srcs[i].kind == REF_VAR && st->srcs[i].var == v;
+  for (uint32_t i = 0; i < st->nmems; i++)
+    found |= st->mems[i].base.kind == REF_VAR && st->mems[i].base.var == v;
+  return found;
+}
+
+static bool is_read(const NestBlock *b, const NestVar *v) {
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    if (reads(st, v)) return true;
+    for (uint32_t r = 0; r < st->nregions; r++)
+      if (is_read(st->regions[r], v)) return true;
+  }
+  return false;
+}
+
+/* A value that nothing reads any more is removed, with those that it alone has read. */
+static void remove_unread(Forwarding *s, const Ref *x) {
+  NestStmt *def = sole_definition(s, x);
+  if (!def || def->guard.kind || def->code != NEST_OP || is_read(s->nest->body, x->var)) return;
+  NestBlock *b = def->parent;
+  nest_remove(def);
+  s->def[x->var->id] = NULL;
+  remove_empty(b);
+  for (uint32_t i = 0; i < def->nsrcs; i++) remove_unread(s, &def->srcs[i]);
+}
+
 static void remove_copy(Forwarding *s, Copy *c) {
   NestBlock *b = c->store->parent;
   nest_remove(c->store);
@@ -517,6 +546,7 @@ static void remove_copy(Forwarding *s, Copy *c) {
     nest_remove(c->load);
   }
   remove_empty(b);
+  remove_unread(s, &c->store->guard);
 }
 
 bool pass_forward_copies(Unit *u) {
