@@ -1,4 +1,5 @@
 /* Elementwise ops: the table of (op, types, templates), and the few that are special. */
+#include <math.h>
 #include <string.h>
 
 #include "codegen/c/c.h"
@@ -240,10 +241,26 @@ static const char *direct_division(const NestStmt *s) {
   return s->op == TILE_DIV ? "$a / $b" : "$a % $b";
 }
 
+/* A limit that is a number other than 0 takes one instruction, which gives its second operand where
+ * one is NaN; so does +0 for a maximum, up to the sign of a result that may be -0. */
+static const char *direct_limit(const NestStmt *s) {
+  const Ref *by = &s->srcs[1];
+  bool most = s->op == TILE_MAX || s->op == TILE_MAX_NAN;
+  if (!most && s->op != TILE_MIN && s->op != TILE_MIN_NAN) return NULL;
+  if (s->type != DT_F32 || by->kind != REF_FLOAT || by->f != by->f) return NULL;
+  bool zero = by->f == 0, nan = s->op == TILE_MAX_NAN || s->op == TILE_MIN_NAN;
+  if (zero && (!most || signbit(by->f))) return NULL;
+  if (zero && nan) return "vhigher_f32($b, $a) + 0.0f";
+  if (most) return nan ? "vhigher_f32($b, $a)" : "vhigher_f32($a, $b)";
+  return nan ? "vlower_f32($b, $a)" : "vlower_f32($a, $b)";
+}
+
 static const char *template_of(const NestStmt *s, const Row *r, bool vector) {
   const char *direct = direct_shift(s);
   if (direct) return direct;
   if (!vector) return r->scalar;
+  direct = direct_limit(s);
+  if (direct) return direct;
   direct = direct_compare(s->op, s->type);
   if (!direct) direct = direct_division(s);
   return direct ? direct : r->vector ? r->vector : r->scalar;

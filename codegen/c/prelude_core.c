@@ -276,14 +276,24 @@ const Helper c_helpers_core[] = {
      "  for (int i = 0; i < 32; i += 8) r += (int8_t)(a >> i) * (int8_t)(b >> i);\n"
      "  return r;\n"
      "}\n"},
+    {"ADD_BYTES", NULL,
+     "/* Adds products of four bytes without a sign by four with one. */\n"
+     "#if !defined(__clang__)\n"
+     "#if LANES == 16 && defined(__AVX512VNNI__)\n"
+     "#define ADD_BYTES __builtin_ia32_vpdpbusd_v16si\n"
+     "#elif LANES == 8 && defined(__AVX512VNNI__) && defined(__AVX512VL__)\n"
+     "#define ADD_BYTES __builtin_ia32_vpdpbusd_v8si\n"
+     "#elif LANES == 8 && defined(__AVXVNNI__)\n"
+     "#define ADD_BYTES __builtin_ia32_vpdpbusd_v8si\n"
+     "#endif\n"
+     "#endif\n"},
     {"vdot4_$t", "i32",
      "/* Products of bytes without a sign by such with one: a is 128 more, which is taken off.\n"
      " * Without them, 16-bit products in pairs, of bytes 0 and 2 and of bytes 1 and 3. */\n"
      "INLINE vi32 vdot4_$t(vi32 a, vi32 b, vi32 c) {\n"
-     "#if LANES == 16 && defined(__AVX512VNNI__) && !defined(__clang__)\n"
+     "#ifdef ADD_BYTES\n"
      "  const vi32 half = vsplat_i32((int32_t)0x80808080), zero = vsplat_i32(0);\n"
-     "  c -= __builtin_ia32_vpdpbusd_v16si(zero, half, b);\n"
-     "  return __builtin_ia32_vpdpbusd_v16si(c, a ^ half, b);\n"
+     "  return ADD_BYTES(c - ADD_BYTES(zero, half, b), a ^ half, b);\n"
      "#elif LANES <= 8 && (defined(__AVX2__) || (LANES == 4 && defined(__SSE2__)))\n"
      "#if LANES == 4\n"
      "#define PAIRS __builtin_ia32_pmaddwd128\n"
@@ -375,15 +385,35 @@ const Helper c_helpers_core[] = {
      "  const $Q top = ($Q)(UINT64_C(1) << ($b - 1)) * 2;\n"
      "  return x >= top ? ($T)-1 : x > 0 ? ($T)x : 0;\n"
      "}\n"},
+    {"TRUNCATED_f32", NULL,
+     "/* x86 gives the least integer: for NaN it becomes 0, from 2^31 on the most. */\n"
+     "#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)\n"
+     "#define TRUNCATED_f32(x, top) __extension__({ \\\n"
+     "  const vi32 r_ = __builtin_ia32_cvttps2dq512_mask( \\\n"
+     "      x, vsplat_i32(0), __builtin_ia32_cmpps512_mask(x, x, 7, -1, 4), 4); \\\n"
+     "  __builtin_ia32_blendmd_512_mask(r_, vsplat_i32(INT32_MAX), \\\n"
+     "                                  __builtin_ia32_cmpps512_mask(x, top, 13, -1, 4)); \\\n"
+     "})\n"
+     "#elif LANES == 8 && defined(__AVX2__)\n"
+     "#define TRUNCATED_f32(x, top) \\\n"
+     "  (((vi32)__builtin_ia32_cvttps2dq256(x) ^ ((x) >= (top))) & ((x) == (x)))\n"
+     "#elif LANES == 4 && defined(__SSE2__)\n"
+     "#define TRUNCATED_f32(x, top) \\\n"
+     "  (((vi32)__builtin_ia32_cvttps2dq(x) ^ ((x) >= (top))) & ((x) == (x)))\n"
+     "#endif\n"},
     {"vtruncate_$t_$q", "i32",
      "INLINE $V vtruncate_$t_$q($W x) {\n"
      "  const $Q top = ($Q)(UINT64_C(1) << ($b - 1));\n"
+     "#ifdef TRUNCATED_$q\n"
+     "  return TRUNCATED_$q(x, vsplat_$q(top));\n"
+     "#else\n"
      "  const $T max = ($T)((UINT64_C(1) << ($b - 1)) - 1);\n"
      "  const vi32 over = vge_$q(x, vsplat_$q(top)), under = vlt_$q(x, vsplat_$q(-top));\n"
      "  const vi32 bad = vne_$q(x, x) | over | under;\n"
      "  vi32 r = __builtin_convertvector(vselect_$q(bad, vsplat_$q(0), x), vi32);\n"
      "  r |= (over & max) | (under & (-max - 1));\n"
      "  return __builtin_convertvector(r, $V);\n"
+     "#endif\n"
      "}\n"},
     {"vtruncate_$t_$q", "i64 u32 u64",
      "INLINE $V vtruncate_$t_$q($W x) {\n"

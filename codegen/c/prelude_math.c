@@ -140,6 +140,32 @@ const Helper c_helpers_math[] = {
      "  if (a == b) return __builtin_signbit(a) ? b : a;\n"
      "  return a > b || b != b ? a : b;\n"
      "}\n"},
+    {"vlower_f32", NULL,
+     "/* b unless a is less */\n"
+     "INLINE vf32 vlower_f32(vf32 a, vf32 b) {\n"
+     "#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_minps512_mask(a, b, a, -1, 4);\n"
+     "#elif LANES == 8 && defined(__AVX2__)\n"
+     "  return __builtin_ia32_minps256(a, b);\n"
+     "#elif LANES == 4 && defined(__SSE2__)\n"
+     "  return __builtin_ia32_minps(a, b);\n"
+     "#else\n"
+     "  return vselect_f32(a < b, a, b);\n"
+     "#endif\n"
+     "}\n"},
+    {"vhigher_f32", NULL,
+     "/* b unless a is more */\n"
+     "INLINE vf32 vhigher_f32(vf32 a, vf32 b) {\n"
+     "#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return __builtin_ia32_maxps512_mask(a, b, a, -1, 4);\n"
+     "#elif LANES == 8 && defined(__AVX2__)\n"
+     "  return __builtin_ia32_maxps256(a, b);\n"
+     "#elif LANES == 4 && defined(__SSE2__)\n"
+     "  return __builtin_ia32_maxps(a, b);\n"
+     "#else\n"
+     "  return vselect_f32(a > b, a, b);\n"
+     "#endif\n"
+     "}\n"},
     {"vmin_$t", "f32",
      "INLINE vf32 vmin_$t(vf32 a, vf32 b) {\n"
      "  vf32 r = vselect_f32(a < b, a, b);\n"

@@ -163,7 +163,8 @@ static bool is_only_reader(const Gen *g, const ProductLoop *t) {
 static bool is_called(const Gen *g, const ProductLoop *t) {
   if (t->tiles) return true;
   int sums = extent_of(t->row) * extent_of(t->vector);
-  return t->loop->index->extent >= MACHINE_CALLED_STEPS && sums > 1 && sums < g->regs;
+  int least = sums_words(t->product) ? MACHINE_CALLED_WORDS : MACHINE_CALLED_STEPS;
+  return t->loop->index->extent >= least && sums > 1 && sums < g->regs;
 }
 
 bool c_product_loop(const Gen *g, const NestStmt *loop, ProductLoop *t) {
@@ -252,11 +253,12 @@ static const char *function_of(Gen *g, const ProductLoop *t) {
       c_text(g,
              "#ifndef IS_%s\n"
              "#define IS_%s\n"
-             "BLOCK_OF_SUMS(%s, %d, %d, %lld, %lld, %lld,\n"
+             "BLOCK_OF_%s(%s, %d, %d, %lld, %lld, %lld,\n"
              "    %s, load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
              "#endif\n",
-             name, name, name, rows, vectors, steps.sums_row, steps.left, steps.right_row,
-             c_vector_type(s->type), type, type, type, op, type);
+             name, name, s->op == TILE_DOT4 ? "BYTES" : "SUMS", name, rows, vectors,
+             steps.sums_row, steps.left, steps.right_row, c_vector_type(s->type), type, type, type,
+             op, type);
   for (size_t i = 0; i < g->functions.len; i++)
     if (!strcmp(g->functions.data[i], text)) return name;
   vec_push(g->arena, &g->functions, text);

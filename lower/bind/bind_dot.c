@@ -239,10 +239,11 @@ static bool is_tiled(const Bind *s, const NestStmt *st) {
 static bool is_called(const Bind *s, const NestStmt *st) {
   const NestBuffer *left = st->mems[0].buffer, *right = st->mems[1].buffer;
   bool widens = left->dtype != st->to || right->dtype != st->to;
-  bool adds = st->to == DT_F32 || st->to == DT_F64 ||
-              tile_dot_of_words(nest_str(st, NA_precision, "")) != TILE_DOT;
+  bool words = tile_dot_of_words(nest_str(st, NA_precision, "")) != TILE_DOT;
+  bool adds = st->to == DT_F32 || st->to == DT_F64 || words;
+  int32_t least = words ? MACHINE_CALLED_WORDS : MACHINE_CALLED_STEPS;
   return machine_has(s->u->machine, HAS_LOCKSTEP) && !widens && adds &&
-         left->tile.shape[left->tile.rank - 1] >= MACHINE_CALLED_STEPS;
+         left->tile.shape[left->tile.rank - 1] >= least;
 }
 
 static int32_t largest_divisor(int32_t n, int32_t most) {

@@ -75,8 +75,9 @@ static inline bool machine_has(const Machine *m, unsigned capabilities) {
   return (m->has & capabilities) == capabilities;
 }
 
-/* A dot of so many steps or more is computed in C by calls of a function that kernels share. */
-enum { MACHINE_CALLED_STEPS = 32 };
+/* A dot of so many steps or more, or of a word's, is computed in C by calls of a function that
+ * kernels share. */
+enum { MACHINE_CALLED_STEPS = 32, MACHINE_CALLED_WORDS = 4 };
 
 /* Rows of a tile (HAS_MATRIX_TILES), and its words along the sum; it is a vector wide. */
 enum { MACHINE_TILE = 16 };
