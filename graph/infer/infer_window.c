@@ -81,7 +81,32 @@ void infer_window_conv(Infer *in) {
   infer_exact_div(in, w->shape[s.n], joined);
   infer_exact_div(in, infer_exact_div(in, w->shape[s.n + 1], groups), joined);
   shape[s.n + 1] = w->shape[s.n + 1];
-  infer_set(in, s.x->dtype, s.x->rank, shape);
+  infer_set(in, s.x->dtype == DT_I8 ? DT_I32 : s.x->dtype, s.x->rank, shape);
+}
+
+/* Images [N, C, sizes] and a weight [O, C / groups, window], of bytes. */
+void infer_int_conv(Infer *in) {
+  const ValueType *w = infer_tensor(in, "weight");
+  Sliding s = {.x = infer_tensor(in, "input"), .first = 2};
+  Dim shape[GRAPH_RANK_MAX];
+  infer_rank(in, w, 3, WINDOW_AXES + 2);
+  infer_rank(in, s.x, w->rank, w->rank);
+  infer_same_dtype(in, s.x, w);
+  if (w->dtype != DT_I8)
+    infer_fail(in, E_GRAPH_DTYPE_WANTED, dtype_name(DT_I8), infer_type_text(in, w));
+  s.n = w->rank - 2;
+  memcpy(s.size, w->shape + 2, s.n * sizeof *s.size);
+  infer_copy_shape(s.x, shape);
+  slide(in, &s, shape);
+  int64_t groups = infer_int(in, "groups"), fill = infer_int(in, "fill");
+  if (groups <= 0) infer_fail(in, E_GRAPH_STEP, (long long)groups);
+  if (fill < INT8_MIN || fill > INT8_MAX)
+    infer_fail(in, E_GRAPH_DTYPE_WANTED, dtype_name(DT_I8), "a fill");
+  Dim wanted = dim_mul(in->g->dims, w->shape[1], infer_const(in, groups));
+  infer_same_size(in, s.x->shape[1], wanted, "the channels of input and weight");
+  infer_exact_div(in, w->shape[0], groups);
+  shape[1] = w->shape[0];
+  infer_set(in, DT_I32, s.x->rank, shape);
 }
 
 /* Axes of images are [N, windows, O] and [N, sizes, C], of `most` sizes at most.  It sets the

@@ -4,7 +4,7 @@
  *                          window and the channels of a group.  A group may be several that are
  *                          `joined`: each has its channels of the input and of the result, and the
  *                          weight is 0 where they are of different ones, which adds nothing, not
- *                          even to a number that is not finite
+ *                          even to a number that is not finite.  Sums of bytes are in i32
  *   nereid.conv_weight     the gradient [parts, O, window, C] in f32 of the weight of such a
  *                          convolution of one group, of that of its result [N, windows, O] and the
  *                          input: each part is the sum over some of the windows of all images

@@ -28,6 +28,11 @@ typedef struct {
   OnnxElement *at;
 } OnnxKnown;
 
+/* A product's exact sums, in i32, and the scale that the value's floats have of them. */
+typedef struct {
+  Node *sums, *scale;
+} OnnxScaled;
+
 typedef struct OnnxValue OnnxValue;
 struct OnnxValue {
   Name name;
@@ -43,6 +48,7 @@ struct OnnxValue {
   bool is_padded;                    /* text whose last axis may be longer than ONNX's, by pads */
   Name table;                        /* its strings are rows of that table */
   const struct OnnxKeys *keys;       /* the result of ZipMap: maps of such keys */
+  const OnnxScaled *scaled;          /* its elements are such sums, or NULL */
   bool absent;                       /* an optional value, or an argument that a call leaves out */
   bool evaluated;                    /* whether `known` can be found was tried, in vain */
   OnnxValue **items;                 /* VALUE_LIST: a sequence */

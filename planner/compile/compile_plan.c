@@ -639,7 +639,9 @@ static bool sums_fit(const Graph *g, const Node *n) {
   DType held = kernel_held(n->type.dtype);
   bool matrices = prim_kind(n->op) == PRIM_MATMUL;
   bool doubles = matrices && (g->host || prim_groups(n) != GROUPS_NONE);
-  return held == DT_F32 || (doubles && held == DT_F64) || graph_is(n, OP_nereid_int8_mm_default);
+  bool bytes = graph_is_any(n, OP_nereid_int8_mm_default, OP_nereid_conv_default) &&
+               n->args[0].node->type.dtype == DT_I8;
+  return held == DT_F32 || (doubles && held == DT_F64) || bytes;
 }
 
 static bool has_kernel(Graph *g, const Node *n) {

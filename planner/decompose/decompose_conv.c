@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/analysis/strided.h"
 #include "graph/ops/window.h"
 #include "lower/target/device_peaks.h"
 #include "planner/decompose/decompose.h"
@@ -323,7 +324,8 @@ static bool rounds_before(Build *b, const Conv *c, int64_t joined) {
 
 static Node *of_windows(Build *b, const Conv *c) {
   Graph *g = b->in.g;
-  if (build_wide(c->x->type.dtype) != DT_F32) return conv_as_sum(b, c);
+  DType t = c->x->type.dtype;
+  if (build_wide(t) != DT_F32 && !(g->host && t == DT_I8)) return conv_as_sum(b, c);
   int64_t joined = groups_to_join(b, c);
   bool before = rounds_before(b, c, joined);
   Node *w = before ? channels_before(b, decompose_rounded(b, channels_after_window(b, c->weight)))
@@ -691,6 +693,173 @@ Node *decompose_conv_transpose(Build *b) {
   }
   c.weight = turned(b, &c);
   return build_conv(b, &c);
+}
+
+/* ---- bytes ---- */
+
+/* x[N, C, sizes] with its padding and with `more` channels after those of each group. */
+static Node *padded_bytes(Build *b, const Conv *c, int64_t more) {
+  Dim lengths[2 * GRAPH_RANK_MAX], shape[GRAPH_RANK_MAX], zero = build_const(b, 0);
+  uint32_t rank = c->n + 2, n = 0;
+  bool grouped = more && !dim_is(c->groups, 1);
+  if (!more && all_are(c->n, c->before, 0) && all_are(c->n, c->after, 0)) return c->x;
+  Node *x = decompose_channels_last(b, c->x);
+  memcpy(shape, x->type.shape, rank * sizeof *shape);
+  lengths[n++] = zero;
+  lengths[n++] = build_const(b, more);
+  if (grouped) {
+    shape[rank - 1] = c->groups;
+    shape[rank] = c->weight->type.shape[1];
+    x = build_view(b, x, rank + 1, shape);
+    lengths[n++] = zero;
+    lengths[n++] = zero;
+  }
+  for (uint32_t i = c->n; i-- > 0;) {
+    lengths[n++] = c->before[i];
+    lengths[n++] = c->after[i];
+  }
+  Arg fill = build_int(b, infer_int(&b->in, "fill"));
+  Arg args[] = {arg_node(x), arg_dims(b->in.g, n, lengths), fill};
+  x = build(b, OP_aten_constant_pad_nd_default, 3, args);
+  if (grouped) {
+    memcpy(shape, x->type.shape, (rank - 1) * sizeof *shape);
+    shape[rank - 1] = dim_mul(b->in.g->dims, c->groups, x->type.shape[rank]);
+    x = build_view(b, x, rank, shape);
+  }
+  return channels_first(b, x);
+}
+
+/* A CPU's words have four channels of a group; others meet zeros of the weight. */
+static Node *of_words(Build *b, const Conv *c) {
+  Conv all = *c;
+  int64_t more = -c->weight->type.shape[1]->value & (STRIDED_WORD - 1);
+  all.x = padded_bytes(b, c, more);
+  if (more) {
+    Dim lengths[2 * (WINDOW_AXES + 1)];
+    for (uint32_t i = 0; i < 2 * c->n + 1; i++) lengths[i] = build_const(b, 0);
+    lengths[2 * c->n + 1] = build_const(b, more);
+    Arg args[] = {arg_node(c->weight), arg_dims(b->in.g, 2 * c->n + 2, lengths)};
+    all.weight = build(b, OP_aten_constant_pad_nd_default, 2, args);
+  }
+  for (uint32_t i = 0; i < c->n; i++) all.before[i] = all.after[i] = build_const(b, 0);
+  return of_windows(b, &all);
+}
+
+/* A product of patches of the padded image, whose elements are in the order [window, C]. */
+static Node *of_byte_patches(Build *b, const Conv *c) {
+  Node *x = decompose_channels_last(b, padded_bytes(b, c, 0));
+  uint32_t rank = rank_of(x), axes[GRAPH_RANK_MAX];
+  for (uint32_t i = 0; i < c->n; i++) {
+    int64_t stride = c->stride[i]->value, dilation = c->dilation[i]->value;
+    int64_t reach = (c->weight->type.shape[i + 2]->value - 1) * dilation + 1;
+    if (reach == 1) {
+      x = build_slice(b, x, i + 1, build_const(b, 0), x->type.shape[i + 1], stride);
+      x = build_unsqueeze(b, x, rank + i);
+      continue;
+    }
+    Arg args[] = {arg_node(x), build_int(b, i + 1), build_int(b, reach), build_int(b, stride)};
+    x = build(b, OP_aten_unfold_default, 4, args);
+    x = build_slice(b, x, rank + i, build_const(b, 0), build_const(b, reach), dilation);
+  }
+  for (uint32_t i = 0; i < rank + c->n; i++)
+    axes[i] = i + 1 < rank ? i : i + 1 < rank + c->n ? i + 1 : rank - 1;
+  x = build_permute(b, x, axes);
+  Dim shape[GRAPH_RANK_MAX], columns = c->weight->type.shape[0];
+  memcpy(shape, x->type.shape, rank * sizeof *shape);
+  Dim k = infer_product(&b->in, x->type.shape + rank - 1, c->n + 1);
+  shape[rank - 1] = columns;
+  Dim rows[] = {infer_product(&b->in, shape, rank - 1), k};
+  x = build_with(b, OP_aten_reshape_default, x, arg_dims(b->in.g, 2, rows));
+  Node *w = build_view(b, window_first(b, c->weight), 2, (Dim[]){k, columns});
+  return build_view(b, build_op2(b, OP_aten__int_mm_default, x, w), rank, shape);
+}
+
+/* Each channel by itself.  What surrounds the image is taken off it, so that zeros do. */
+static Node *lone_bytes(Build *b, const Conv *c) {
+  Conv each = *c;
+  int64_t fill = infer_int(&b->in, "fill");
+  each.x = build_to(b, c->x, DT_F32);
+  if (fill) each.x = build_with(b, OP_aten_sub_Tensor, each.x, arg_float((double)fill));
+  each.weight = build_to(b, c->weight, DT_F32);
+  Node *y = build_to(b, depthwise(b, &each), DT_I32);
+  if (!fill) return y;
+  uint32_t window = ((1u << c->n) - 1) << 2;
+  Node *more = build_sum(b, build_to(b, c->weight, DT_I32), window | 2, false);
+  more = build_to(b, more, DT_I32);
+  return build_add(b, y, build_with(b, OP_aten_mul_Tensor, more, build_int(b, fill)));
+}
+
+/* Sums that f32 holds are convolutions of f32; the input's upper and lower halves by themselves
+ * have smaller ones. */
+static Node *bytes_as_floats(Build *b, const Conv *c) {
+  enum { EXACT = 1 << 24, HALF = 1 << 7, DIGIT = 1 << 4 };
+  Conv each = *c;
+  Dim terms = infer_product(&b->in, c->weight->type.shape + 1, c->n + 1);
+  int64_t n = dim_is_int(terms) ? terms->value : INT64_MAX;
+  Node *x = padded_bytes(b, c, 0);
+  for (uint32_t i = 0; i < c->n; i++) each.before[i] = each.after[i] = build_const(b, 0);
+  bool whole = n <= EXACT / (HALF * HALF), halves = n <= EXACT / (HALF * DIGIT);
+  if (!whole) x = build_to(b, x, DT_I32);
+  each.weight = build_to(b, c->weight, whole || halves ? DT_F32 : DT_I32);
+  each.x = x;
+  if (!whole && !halves) return own_windows(b, &each, false);
+  Node *high = x;
+  if (!whole)
+    high = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, x, build_int(b, 4));
+  each.x = build_to(b, high, DT_F32);
+  Node *y = build_to(b, own_windows(b, &each, false), DT_I32);
+  if (whole) return y;
+  Node *low = build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, DIGIT - 1));
+  each.x = build_to(b, low, DT_F32);
+  y = build_with(b, OP_aten_mul_Tensor, y, build_int(b, DIGIT));
+  return build_add(b, y, build_to(b, own_windows(b, &each, false), DT_I32));
+}
+
+static bool has_known_windows(const Conv *c) {
+  const ValueType *w = &c->weight->type;
+  bool known = dim_is_int(c->groups);
+  for (uint32_t i = 0; i < w->rank; i++) known &= dim_is_int(w->shape[i]);
+  for (uint32_t i = 0; i < c->n; i++)
+    known &= dim_is_int(c->stride[i]) && dim_is_int(c->dilation[i]);
+  return known;
+}
+
+/* Sums of so many products of 255 and 128 are exact in f32. */
+enum { LONE_TERMS = 512 };
+
+static int64_t window_terms(const Conv *c) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < c->n && n <= LONE_TERMS; i++) n *= c->weight->type.shape[i + 2]->value;
+  return n;
+}
+
+/* Sums in i32 of products of bytes; see op_table.def. */
+Node *decompose_int_conv(Build *b) {
+  Conv c = {.x = build_input(b, "input"), .weight = build_input(b, "weight")};
+  Dim padding[2 * WINDOW_AXES];
+  c.n = rank_of(c.weight) - 2;
+  c.groups = infer_size(&b->in, "groups");
+  read_conv_axes(b, "stride", c.n, c.stride);
+  read_conv_axes(b, "dilation", c.n, c.dilation);
+  infer_sizes(&b->in, "padding", padding);
+  for (uint32_t i = 0; i < c.n; i++) {
+    c.before[i] = padding[2 * i];
+    c.after[i] = padding[2 * i + 1];
+    c.spread[i] = build_const(b, 1);
+  }
+  const ValueType *w = &c.weight->type;
+  bool known = has_known_windows(&c), one = dim_is(c.groups, 1);
+  bool lone = dim_is(w->shape[1], 1) && !one, elements = all_are(c.n, w->shape + 2, 1);
+  Node *y;
+  if (known && lone && c.groups == c.x->type.shape[1] && window_terms(&c) <= LONE_TERMS)
+    y = lone_bytes(b, &c);
+  else if (b->in.g->host && known && !lone && !(one && elements) && c.n + 2 <= STRIDED_RANK_MAX)
+    y = of_words(b, &c);
+  else if (known && one)
+    y = of_byte_patches(b, &c);
+  else
+    y = bytes_as_floats(b, &c);
+  return channels_first(b, y);
 }
 
 Node *decompose_convolution(Build *b) {

@@ -81,6 +81,7 @@ typedef struct {
   bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
   bool tile;      /* depends on a tile of an attention, so that no memory may have it */
   bool inner;     /* every score or packed weight has one, computed within the kernel */
+  bool sums;      /* a product, or computed from one with no memory between them */
   bool passing;   /* in memory that is written to later: read while it is there */
   int64_t bytes;  /* in memory that are read to compute it */
   const Node *product; /* that loads its elements, the last of its users that do; NULL: none */

@@ -29,6 +29,17 @@ static bool loops(PrimKind k) {
 /* Is it as cheap as loading its operand? */
 static bool is_dtype_cast(const Node *n) { return graph_is(n, OP_aten_to_dtype); }
 
+/* Does it make numbers of bytes, from a zero point on?  Loading these instead takes as long. */
+static bool shifts_bytes(const Node *n) {
+  bool adds = graph_is_any(n, OP_aten_sub_Tensor, OP_aten_add_Tensor) && n->nargs == 2 &&
+              n->args[0].kind == ARG_NODE && n->args[1].kind != ARG_NODE;
+  const Node *x = adds ? n->args[0].node : NULL;
+  return adds && is_dtype_cast(x) && x->args[0].kind == ARG_NODE &&
+         dtype_bits(x->args[0].node->type.dtype) == 8;
+}
+
+static bool is_as_load(const Node *n) { return is_dtype_cast(n) || shifts_bytes(n); }
+
 /* Is memory of its operand as good? */
 static bool widens(const Node *n) {
   return is_dtype_cast(n) && n->args[0].kind == ARG_NODE &&
@@ -132,7 +143,7 @@ static void note_operand_use(Node **operand, void *ctx) {
   Info *to = &u->s->info[(*operand)->id];
   const Info *from = &u->s->info[u->user->id];
   bool view = prim_is_view(u->user) && !is_read_count(u->user, *operand);
-  bool passes = view || is_dtype_cast(u->user);
+  bool passes = view || is_as_load(u->user);
   bool overlaps = graph_is(u->user, OP_aten_unfold_default) &&
                   known_elements(u->s->f->graph, u->user) >
                       known_elements(u->s->f->graph, *operand);
@@ -165,6 +176,7 @@ static void note_free(Node **operand, void *ctx) {
   if (from->passing && prim_is_view(u->user)) info->passing = true;
   else if (from->passing) info->apart = true;
   info->free &= from->free;
+  info->sums |= from->sums;
   info->tile |= from->tile;
   u->s->f->once[u->user->id] &= u->s->f->once[(*operand)->id];
   if (__builtin_add_overflow(info->bytes, from->bytes, &info->bytes)) info->bytes = INT64_MAX;
@@ -236,14 +248,22 @@ static FusePlace place_of(const Fuser *s, const Node *n) {
   return s->place ? s->place[n->id] : PLACE_ANY;
 }
 
+/* Are there bytes in place of a product's sums, which memory would have for the user? */
+static bool narrows_sums(const Fuser *s, const Node *n) {
+  const Info *info = &s->info[n->id];
+  int64_t own = fuse_node_bytes(s->f->graph, n);
+  return s->columns && info->sums && is_dtype_cast(n) && dtype_bits(n->type.dtype) == 8 &&
+         own != INT64_MAX && info->bytes >= 2 * own;
+}
+
 static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
   if (is_inner(s, n, k) || (info->gathered && !info->apart)) return true;
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   FusePlace place = place_of(s, n);
   bool users = place == PLACE_USERS || place == PLACE_TOGETHER;
-  bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_dtype_cast(n));
-  if (place == PLACE_MEMORY || info->dear) return false;
+  bool once = (info->uses <= 1 || !info->elsewhere) && (!info->repeated || is_as_load(n));
+  if (place == PLACE_MEMORY || info->dear || narrows_sums(s, n)) return false;
   if (gathers_by_formula(s, n, k)) return small && !info->apart;
   return small && !info->apart &&
          (info->free ||
@@ -290,6 +310,7 @@ bool fuse_is_inlined(Fuser *s, Node *n) {
   if (!slice) s->f->once[n->id] = kept || is_worth_memory(s, n);
   info->bytes = fuse_node_bytes(s->f->graph, n);
   info->depth = 0;
+  info->sums = prim_has_template(k);
   return false;
 }
 

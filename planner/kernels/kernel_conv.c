@@ -385,7 +385,7 @@ static const char *height_text(const Conv *c) {
  * tile is computed again, a group at a time. */
 static const char *groups_apart(Conv *c, const char *size, const Loop *l) {
   int64_t joined = window_joined(c->k->graph, c->node);
-  if (joined == 1) return "";
+  if (joined == 1 || c->node->type.dtype == DT_I32) return "";
   Kernel *k = c->k;
   Text t = text_new(k->arena);
   long long channels = c->channels->value / joined;
@@ -438,6 +438,7 @@ void kernel_conv(Text *out, Kernel *k) {
       {"n", kernel_extent(k, g->extent[2])},
       {"sides", rows.sides.data},
       {"size", rows.size.data},
+      {"sums", dtype_lang_name(product_sums(c.node))},
       {"height", height_text(&c)},
       {"counts", rows.counts.len ? rows.counts.data : ""},
       {"tiles", rows.tiles.data},

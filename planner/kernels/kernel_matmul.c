@@ -8,8 +8,7 @@
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
 
-/* The dtype of a product's sums. */
-static DType sum_dtype(const Node *n) {
+DType product_sums(const Node *n) {
   DType t = n->args[0].node->type.dtype;
   return t == DT_I8 ? DT_I32 : t == DT_F64 ? DT_F64 : DT_F32;
 }
@@ -27,7 +26,9 @@ static const char *word_precision(int64_t word) {
 }
 
 /* Sums of pairs of bf16 are bits of floats in the loop. */
-static DType loop_dtype(const Node *n, int64_t word) { return word == 2 ? DT_I32 : sum_dtype(n); }
+static DType loop_dtype(const Node *n, int64_t word) {
+  return word == 2 ? DT_I32 : product_sums(n);
+}
 
 static const char *after_sums(int64_t word) {
   return word == 2 ? "    acc = acc.to(tl.float32, bitcast=True)" : "";
@@ -135,6 +136,7 @@ static Left window_left(Kernel *k, Dim row, Dim position, Dim left_k, Dim *outer
     index[i + 1] = dim_mul(d, index[i + 1], w.stride[i]);
     if (i < axes) index[i + 1] = dim_add(d, index[i + 1], dim_mul(d, at[i], w.dilation[i]));
   }
+  left_k = dim_mul(d, left_k, dim_int(d, word_of_panels(k)));
   index[w.n + 1] = dim_add(d, dim_mul(d, k->group->index[0], channels), left_k);
   Strided s;
   BUG_IF(!strided_of(k->graph, w.input, &s), "an image of panels is not in memory");
@@ -150,7 +152,7 @@ static const char *groups_again(Kernel *k, const char *outer, const char *run, c
                                 const char *right) {
   const Node *n = k->group->nodes.data[0];
   long long joined = window_joined(k->graph, n);
-  if (joined == 1) return "";
+  if (joined == 1 || n->type.dtype == DT_I32) return "";
   Window w = window_of(k->graph, n);
   long long channels = w.weight->type.shape[w.n]->value, each = channels / joined;
   long long features = k->group->extent[2]->value / joined;
@@ -182,7 +184,7 @@ static void kernel_panels(Text *out, Kernel *k) {
   Node *panels = panels_of(n->args[1].node);
   int64_t word = word_of_panels(k);
   Dim width = panels->type.shape[2], run = panels->type.shape[1];
-  if (windows) run = panels_run(k->graph, n);
+  if (windows) run = dim_floordiv(d, panels_run(k->graph, n), dim_int(d, word));
   Dim count = dim_floordiv(d, dim_add(d, g->extent[2], dim_sub(d, width, dim_int(d, 1))), width);
   Dim row = dim_shared_index(d, "row", g->extent[1]);
   Dim left_k = dim_shared_index(d, "ka", run), right_k = dim_shared_index(d, "kb", run);
@@ -281,7 +283,7 @@ void product_epilogue(Kernel *k) {
     Node *n = g->nodes.data[i];
     if (prim_of_kernel(n)) continue;
     group_index(k->f, g, n, index);
-    if (i == 0) kernel_remember(k, n, index, (Value){"acc", sum_dtype(n)});
+    if (i == 0) kernel_remember(k, n, index, (Value){"acc", product_sums(n)});
     Value v = kernel_value(k, n, index);
     if (k->f->stored[n->id]) kernel_store(k, n, v);
   }

@@ -55,6 +55,8 @@ typedef struct {
 
 PackedTile packed_tile(Kernel *k, const PackedRows *rows, Node *right, Dim batch, Dim kb,
                        Dim column);
+/* The dtype of a product's sums. */
+DType product_sums(const Node *n);
 /* The further arguments of a tl.dot of operands of that dtype. */
 const char *product_precision(const Graph *g, DType t, ProductRounding rounds);
 

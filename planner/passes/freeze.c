@@ -154,7 +154,8 @@ static bool is_dense_image(Graph *g, Node *x) {
 
 /* Is it a convolution whose sums are those of rows of the image? */
 static bool has_window_of_rows(const Freeze *f, const Node *n, const Window *w) {
-  bool rows = f->g->host && build_wide(w->input->type.dtype) == DT_F32 &&
+  DType t = w->input->type.dtype;
+  bool rows = f->g->host && (t == DT_I8 || build_wide(t) == DT_F32) &&
               w->input->type.rank <= STRIDED_RANK_MAX &&
               dim_is_int(graph_arg(f->g, n, "groups").dim) && panels_suit_window(f->g, n);
   Arg padding = graph_arg(f->g, n, "padding");
@@ -229,7 +230,7 @@ static bool pack_window(Freeze *f, Node *n) {
   Window w = window_of(f->g, n);
   if (!has_window_of_rows(f, n, &w)) return false;
   Build b = freeze_build(f, n);
-  if (n->type.dtype == DT_F32) {
+  if (n->type.dtype == DT_F32 || n->type.dtype == DT_I32) {
     use_panels(&b, n);
     return true;
   }

@@ -68,8 +68,8 @@ Node *panels_pack(Build *b, Node *y) {
   if ((t->dtype != DT_F32 && word == 1) || !known) return NULL;
   Dim rows = t->shape[0], columns = t->shape[1];
   if (!rows->value || rows->value % word || columns->value < COLUMNS_LEAST) return NULL;
-  int width = word == 1 ? width_for(columns->value) : panels_width();
-  if (columns->value < width && word > 1) return NULL;
+  int width = word == 2 ? panels_width() : width_for(columns->value);
+  if (columns->value < width && word == 2) return NULL;
   if (!has_depth(rows->value / word, width)) return NULL;
   return pack_columns(b, y, width);
 }
@@ -104,7 +104,10 @@ static int width_of_window(Graph *g, const Node *convolution) {
   int64_t groups = graph_arg(g, convolution, "groups").dim->value;
   if (!rows_of(t) || !dim_is_int(columns) || groups < 1 || columns->value < groups) return 0;
   int width = groups > 1 ? width_of_group(columns->value / groups) : width_for(columns->value);
-  return width && run->value >= RUN_LEAST && has_depth(run->value, width) ? width : 0;
+  int64_t word = strided_word(t->dtype), words = run->value / word;
+  if (run->value % word || t->shape[t->rank - 2]->value % word) return 0;
+  bool reads = word > 1 || words >= RUN_LEAST;
+  return width && reads && has_depth(words, width) ? width : 0;
 }
 
 bool panels_suit_window(Graph *g, const Node *convolution) {

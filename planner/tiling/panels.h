@@ -14,8 +14,8 @@ int panels_width(void);
 Node *panels_pack(Build *b, Node *y);
 /* Has a convolution's weight [window, C, O] panels?  Not where its sizes are open. */
 bool panels_suit_window(Graph *g, const Node *convolution);
-/* The weight, of f32, as a view of its panels, with window and C as rows; a panel has columns of
- * one group. */
+/* The weight, of f32 or bytes, as a view of its panels, with window and C as rows; a panel has
+ * columns of one group. */
 Node *panels_pack_window(Build *b, Node *convolution);
 /* The panels of which y is a view, by either function; NULL: it is none. */
 Node *panels_of(const Node *y);

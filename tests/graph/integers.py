@@ -44,7 +44,7 @@ def plain(x):
 
 def open_shape(x):
     """The first axis is open, and of images all but the channels."""
-    return ["b", *x.shape[1:]] if x.ndim < 4 else ["b", x.shape[1], "h", "w"]
+    return ["b", *x.shape[1:]] if x.ndim < 4 else ["b", x.shape[1], *"dhw"[5 - x.ndim:]]
 
 
 def close(got, want):
@@ -189,8 +189,77 @@ def dequantized(devices, folder):
             folder)
 
 
-GROUPS = {"products": products, "extremes": extremes, "dequantized": dequantized,
-          "convolutions": convolutions}
+def of_one(rng, choices):
+    return choices[int(rng.integers(len(choices)))]
+
+
+def draw_convolution(rng):
+    """x, weight, and the window's attributes: groups, lone channels, one to three sizes."""
+    n = of_one(rng, [1, 2, 2, 2, 3])
+    groups, per, each = (of_one(rng, [1, 1, 1, 2, 4]), of_one(rng, [1, 3, 4, 5, 16, 24]),
+                         of_one(rng, [1, 3, 8, 16, 20, 64]))
+    if rng.random() < 0.25:
+        groups, per, each = of_one(rng, [8, 16, 20]), 1, of_one(rng, [1, 1, 2])
+    window = [of_one(rng, [1, 2, 3, 3, 5]) for _ in range(n)]
+    pads = [int(rng.integers(3)) for _ in range(2 * n)]
+    stride, dilation = of_one(rng, [1, 1, 2, 3]), of_one(rng, [1, 1, 2])
+    reach = [(k - 1) * dilation + 1 for k in window]
+    sizes = [max(int(rng.integers(2, 12)), r) for r in reach]
+    x = bytes_of(rng, of_one(rng, [U8, I8]), of_one(rng, [1, 2]), groups * per, *sizes)
+    w = bytes_of(rng, of_one(rng, [I8, I8, U8]), groups * each, per, *window)
+    return x, w, dict(pads=pads, stride=stride, dilation=dilation, groups=groups)
+
+
+def requantized(sums, scale, point, relu):
+    """One factor from the sums to the result, as ONNX Runtime has it."""
+    units = (sums.astype(np.float32) * scale).astype(np.float32)
+    if relu:
+        units = np.maximum(units, 0)
+    info = np.iinfo(point.dtype)
+    return np.clip(np.rint(units) + np.float32(point), info.min, info.max).astype(point.dtype)
+
+
+def quantized(devices, folder):
+    """QLinearConv, and Conv between DequantizeLinear and QuantizeLinear, with Relu and without:
+    exact sums, rounded as ONNX Runtime rounds them."""
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        x, w, at = draw_convolution(rng)
+        count, n, as_qdq, relu = w.shape[0], w.ndim - 2, seed % 2 == 1, seed % 4 == 3
+        p = bytes_of(rng, x.dtype)
+        q = np.full(of_one(rng, [1, count]), 128 if w.dtype == U8 else of_one(rng, [0, 0, 3]),
+                    w.dtype)
+        sums = convolve(x.astype(np.int64) - int(p),
+                        w.astype(np.int64) - q.astype(np.int64).reshape(-1, *[1] * (n + 1)), **at)
+        s, y = np.float32(0.02), np.float32(max(1, np.abs(sums).max()) * 2e-5)
+        t = rng.uniform(0.001, 0.01, len(q)).astype(np.float32)
+        bias = rng.integers(-9000, 9000, count).astype(np.int32)
+        point = bytes_of(rng, of_one(rng, [U8, I8]) if as_qdq else x.dtype)
+        along = (1, -1, *[1] * n)
+        factor = np.broadcast_to((s * t) / y, count).reshape(along)
+        want = requantized(sums + bias.reshape(along), factor, point, relu)
+        fixed = {"b": w, "s": s, "p": p, "t": t, "q": q, "y": y, "z": point, "bias": bias}
+        attributes = dict(pads=at["pads"], strides=[at["stride"]] * n, group=at["groups"],
+                          dilations=[at["dilation"]] * n)
+        node = onnx_text.node
+        if as_qdq:
+            fixed["u"] = s * t
+            nodes = [node("DequantizeLinear", "a s p", "x"),
+                     node("DequantizeLinear", "b t q", "w", axis=0),
+                     node("DequantizeLinear", "bias u", "v", axis=0),
+                     node("Conv", "x w v", "c", **attributes)]
+            nodes += [node("Relu", "c", "r")] * relu
+            nodes.append(node("QuantizeLinear", "r y z" if relu else "c y z", "o"))
+        else:
+            nodes = [node("QLinearConv", "a s p b t q y z bias", "o", **attributes)]
+            want = want if not relu else requantized(sums + bias.reshape(along), factor, point,
+                                                     False)
+        run(f"quantized convolution {seed} of {x.shape} by {w.shape}", nodes, {"a": x}, fixed, "o",
+            want, devices if seed % 3 == 0 else devices[:1], folder)
+
+
+GROUPS = {"quantized": quantized, "products": products, "extremes": extremes,
+          "dequantized": dequantized, "convolutions": convolutions}
 
 
 def main():

@@ -33,6 +33,7 @@ Node *onnx_convolution(OnnxCall *c, Node *x, Node *weight, Node *bias) {
 }
 
 void onnx_op_conv(OnnxCall *c) {
+  if (onnx_set_dequantized_convolution(c)) return;
   Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1), *bias = onnx_optional(c, 2);
   onnx_set(c, 0, onnx_convolution(c, x, weight, bias));
 }

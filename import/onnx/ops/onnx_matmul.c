@@ -2,9 +2,8 @@
 #include "import/onnx/ops/onnx_shared.h"
 
 void onnx_op_matmul(OnnxCall *c) {
-  Node *exact = onnx_dequantized_product(c, 0, 1, false);
-  onnx_set(c, 0, exact ? exact : build_op2(&c->b, OP_aten_matmul_default, onnx_in(c, 0),
-                                           onnx_in(c, 1)));
+  if (onnx_set_dequantized_product(c, false, false)) return;
+  onnx_set(c, 0, build_op2(&c->b, OP_aten_matmul_default, onnx_in(c, 0), onnx_in(c, 1)));
 }
 
 static Node *scale_product(OnnxCall *c, Node *x, double factor) {
@@ -30,20 +29,15 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z) {
   return z && beta != 0 ? build_add(b, product, scale_product(c, z, beta)) : product;
 }
 
-static Node *dequantized_gemm(OnnxCall *c) {
+static bool set_dequantized_gemm(OnnxCall *c) {
   bool scaled = onnx_float(c, "alpha", 1) != 1 || onnx_float(c, "beta", 1) != 1;
-  if (scaled || onnx_flag(c, "transA", false)) return NULL;
-  Node *y = onnx_dequantized_product(c, 0, 1, onnx_flag(c, "transB", false));
-  Node *z = y ? onnx_optional(c, 2) : NULL;
-  return z ? build_add(&c->b, y, z) : y;
+  if (scaled || onnx_flag(c, "transA", false)) return false;
+  return onnx_set_dequantized_product(c, onnx_flag(c, "transB", false), true);
 }
 
 void onnx_op_gemm(OnnxCall *c) {
-  Node *result = dequantized_gemm(c);
   onnx_ignore(c, "broadcast"); /* before opset 7; C broadcasts always */
-  if (!result) {
-    Node *x = onnx_in(c, 0), *y = onnx_in(c, 1);
-    result = onnx_gemm(c, x, y, onnx_optional(c, 2));
-  }
-  onnx_set(c, 0, result);
+  if (set_dequantized_gemm(c)) return;
+  Node *x = onnx_in(c, 0), *y = onnx_in(c, 1);
+  onnx_set(c, 0, onnx_gemm(c, x, y, onnx_optional(c, 2)));
 }

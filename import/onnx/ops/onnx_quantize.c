@@ -1,14 +1,12 @@
 /* Quantized tensors: small integers that stand for (integer - zero point) * scale.
  *
- * Sums of their products are exact.  Products of matrices are computed in i32, and so are
- * convolutions of many products, by patches; others in f32, which holds all integers up to 2^24:
- * where groups' sums may be larger, the left factor is cut into its digits of 4 bits. */
+ * Sums of their products are exact, in i32. */
 #include <string.h>
 
 #include "graph/messages.h"
 #include "import/onnx/ops/onnx_shared.h"
 
-enum { INT8_SPAN = 255, BYTE_HALF = 128, EXACT = 1 << 24 };
+enum { INT8_SPAN = 255, BYTE_HALF = 128 };
 
 /* ---- scales and zero points ---- */
 
@@ -38,22 +36,44 @@ Node *onnx_integers(OnnxCall *c, Node *x, Node *zero) {
   return zero ? build_sub(&c->b, x, build_to(&c->b, zero, DT_I32)) : x;
 }
 
-/* x in units of `scale`, rounded to nearest even, from the zero point on, within dtype t, of which
- * integers have the lowest `few` bits, if that is not 0. */
+/* A zero point that is written in the file. */
+static bool is_literal(const Node *zero, int64_t *value) {
+  *value = 0;
+  if (!zero) return true;
+  if (!graph_is(zero, OP_aten_full_default) || zero->nargs != 2) return false;
+  const Arg *a = &zero->args[1];
+  if (rank_of(zero) || a->kind != ARG_INT || !dim_is_int(a->dim)) return false;
+  *value = a->dim->value;
+  return true;
+}
+
+/* A number less the zero point, or, if `sign` is 1, more. */
+static Node *from_point(OnnxCall *c, double number, Node *zero, int sign) {
+  Build *b = &c->b;
+  int64_t point;
+  if (is_literal(zero, &point)) return onnx_scalar(c, number + (double)(sign * point), DT_F32);
+  Node *x = build_to(b, zero, DT_F32), *all = onnx_scalar(c, number, DT_F32);
+  return sign > 0 ? build_add(b, all, x) : build_sub(b, all, x);
+}
+
+/* x in units of `scale`, of 1 if that is NULL, rounded to nearest even, from the zero point on,
+ * within dtype t, of which integers have the lowest `few` bits, if that is not 0.  NaN is the
+ * least, as in ONNX Runtime.  Numbers of so many bits are rounded where they are added to one whose
+ * last bit is 1, and are the lowest bits of the sum. */
 static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t,
                                unsigned few) {
+  const double LAST_BIT_1 = 0x1.8p23;
   Build *b = &c->b;
   unsigned bits = few ? few : dtype_bits(t);
-  if (t == DT_F8E4NV || t == DT_F8E5) {
-    x = build_div(b, x, scale);
+  if (scale) x = build_div(b, x, scale);
+  if (t == DT_F8E4NV || t == DT_F8E5)
     return onnx_cast(c, zero ? build_add(b, x, build_to(b, zero, DT_F32)) : x, t);
-  }
   if (!dtype_is_int(t) || t == DT_I1 || bits > 16) onnx_lack(c, "zero points of %s", dtype_name(t));
-  x = build_op1(b, OP_aten_round_default, build_div(b, x, scale));
-  if (zero) x = build_add(b, x, build_to(b, zero, DT_F32));
   double span = 1 << bits, low = dtype_is_signed(t) ? -span / 2 : 0;
-  Arg limits[] = {arg_node(x), arg_float(low), arg_float(low + span - 1)};
-  return build_to(b, build(b, OP_aten_clamp_default, 3, limits), t);
+  x = build_op2(b, OP_aten_fmax_default, build_to(b, x, DT_F32), from_point(c, low, zero, -1));
+  x = build_op2(b, OP_aten_fmin_default, x, from_point(c, low + span - 1, zero, -1));
+  x = build_add(b, x, from_point(c, LAST_BIT_1, zero, 1));
+  return build_to(b, build_with(b, OP_nereid_bits_default, x, arg_dtype(DT_I32)), t);
 }
 
 Node *onnx_quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {
@@ -87,6 +107,32 @@ static Node *expand_scale(OnnxCall *c, Node *v, const Node *x) {
   return size && !single ? repeat_blocks(c, v, at, size, x) : align_to_axis(c, v, at, x);
 }
 
+static bool is_positive(OnnxCall *c, uint32_t i) {
+  const OnnxKnown *k = onnx_known(c, i);
+  for (uint32_t n = 0; k && n < k->n; n++)
+    if (!dtype_is_float(k->dtype) || !(k->at[n].number > 0)) return false;
+  return k != NULL;
+}
+
+/* The sums of which input 0 is the floats, or NULL; `relu`: less negative ones. */
+static const OnnxScaled *scaled_input(OnnxCall *c, bool *relu) {
+  const OnnxValue *v = c->in[0];
+  *relu = v->maker && v->maker->op->id == ONNX_Relu;
+  if (*relu) v = v->maker->in[0];
+  return *relu && !is_positive(c, 1) ? NULL : v->scaled;
+}
+
+/* Input 0 in units of `scale`.  Sums of products have one factor, as in ONNX Runtime, where a
+ * scale is that of the whole: a division of each would take longer than the product. */
+static Node *in_units(OnnxCall *c, Node *x, Node *scale) {
+  Build *b = &c->b;
+  bool relu;
+  const OnnxScaled *s = scaled_input(c, &relu);
+  if (!s || rank_of(scale)) return build_div(b, build_to(b, x, DT_F32), scale);
+  x = build_mul(b, build_to(b, s->sums, DT_F32), build_div(b, s->scale, scale));
+  return relu ? build_op1(b, OP_aten_relu_default, x) : x;
+}
+
 void onnx_op_quantize(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *zero = expand_scale(c, onnx_optional(c, 2), x);
   Node *scale = build_to(&c->b, expand_scale(c, onnx_in(c, 1), x), DT_F32);
@@ -94,9 +140,8 @@ void onnx_op_quantize(OnnxCall *c) {
   uint8_t bits;
   DType t = onnx_narrow_attr(c, "output_dtype", DT_U8, &bits);
   onnx_ignore(c, "saturate"); /* of 8-bit floats alone */
-  x = build_to(&c->b, x, DT_F32);
   if (zero) t = zero->type.dtype, bits = c->in[2]->bits;
-  onnx_set(c, 0, quantize_elements(c, x, scale, zero, t, bits));
+  onnx_set(c, 0, quantize_elements(c, in_units(c, x, scale), NULL, zero, t, bits));
   onnx_set_bits(c, 0, bits);
 }
 
@@ -164,8 +209,11 @@ static Node *signed_number(Build *b, Node *x) {
   return half ? build_with(b, OP_aten_sub_Tensor, x, build_int(b, BYTE_HALF)) : x;
 }
 
+/* 128 less is the other sign. */
 static Node *signed_bytes(Build *b, Node *x) {
-  return x->type.dtype == DT_U8 ? build_to(b, signed_number(b, x), DT_I8) : x;
+  if (x->type.dtype != DT_U8) return x;
+  x = build_with(b, OP_nereid_bits_default, x, arg_dtype(DT_I8));
+  return build_with(b, OP_aten_bitwise_xor_Scalar, x, build_int(b, -BYTE_HALF));
 }
 
 /* The zero point of elements of that dtype; NULL: it is 0. */
@@ -190,14 +238,35 @@ static Node *product_of_bytes(Build *b, Node *x, Node *p, Node *y, Node *q) {
   return q ? build_sub(b, sums, build_mul(b, sum_along(b, x, 1), q)) : sums;
 }
 
+static Node *product_in_f32(Build *b, Node *x, Node *y) {
+  y = build_op2(b, OP_aten_matmul_default, build_to(b, x, DT_F32), build_to(b, y, DT_F32));
+  return build_to(b, y, DT_I32);
+}
+
+/* Sums of bytes that f32 holds are products of f32; the left one's upper bits and its lowest four
+ * by themselves have smaller ones. */
+static Node *product_of_integers(Build *b, Node *x, Node *y, bool bytes) {
+  enum { EXACT = 1 << 24, DIGIT = 1 << 4 };
+  uint32_t rank = rank_of(x);
+  Dim terms = rank ? x->type.shape[rank - 1] : NULL;
+  int64_t n = bytes && terms && dim_is_int(terms) ? terms->value : INT64_MAX;
+  if (n <= EXACT / (INT8_SPAN * INT8_SPAN)) return product_in_f32(b, x, y);
+  if (n > EXACT / (DIGIT * INT8_SPAN)) return build_op2(b, OP_aten_matmul_default, x, y);
+  Node *high = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, x, build_int(b, 4));
+  Node *low = build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, DIGIT - 1));
+  high = build_with(b, OP_aten_mul_Tensor, product_in_f32(b, high, y), build_int(b, DIGIT));
+  return build_add(b, high, product_in_f32(b, low, y));
+}
+
 Node *onnx_integer_product(OnnxCall *c, OnnxFactor left, OnnxFactor right) {
   Build *b = &c->b;
   uint32_t rank = rank_of(left.x), zeros = left.zero ? rank_of(left.zero) : 0;
   bool fits = rank_of(right.x) == 2 && rank >= 2 && (zeros == 0 || rank == 2) &&
               (!right.zero || rank_of(right.zero) <= 2);
   if (!is_byte(left.x) || !is_byte(right.x) || !fits)
-    return build_op2(b, OP_aten_matmul_default, onnx_integers(c, left.x, left.zero),
-                     onnx_integers(c, right.x, right.zero));
+    return product_of_integers(b, onnx_integers(c, left.x, left.zero),
+                               onnx_integers(c, right.x, right.zero),
+                               is_byte(left.x) && is_byte(right.x));
   Dim shape[GRAPH_RANK_MAX];
   memcpy(shape, left.x->type.shape, rank * sizeof *shape);
   Dim k = shape[rank - 1], rows[] = {infer_product(&b->in, shape, rank - 1), k};
@@ -236,6 +305,7 @@ Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *sca
 typedef struct {
   OnnxFactor factor;
   Node *scale;
+  OnnxCall *maker;
 } Dequantized;
 
 static bool is_along(OnnxCall *maker, const OnnxValue *v, const ValueType *x, uint32_t axis) {
@@ -264,30 +334,70 @@ static bool find_dequantized(OnnxCall *c, const OnnxValue *v, uint32_t axis, Deq
   found->factor.zero = zero ? parameter_of(c, zero) : NULL;
   found->factor.from_zero = onnx_is_from_zero(m, 2);
   found->scale = parameter_of(c, scale);
+  found->maker = m;
   return true;
 }
 
 enum { TERMS_MAX = 1 << 15 }; /* sums of so many products of bytes fit in i32 */
 
-Node *onnx_dequantized_product(OnnxCall *c, uint32_t i, uint32_t j, bool turned) {
-  Build *b = &c->b;
-  Dequantized x, y;
-  const ValueType *left = onnx_type(c, i), *right = onnx_type(c, j);
-  if (left->rank < 2 || right->rank != 2) return NULL;
-  Dim k = right->shape[turned];
-  if (!dim_is_int(k) || k->value > TERMS_MAX || k != left->shape[left->rank - 1]) return NULL;
-  if (!find_dequantized(c, c->in[i], GRAPH_RANK_MAX, &x)) return NULL;
-  if (!find_dequantized(c, c->in[j], !turned, &y)) return NULL;
-  if (turned) y.factor.x = build_transpose(b, y.factor.x, 0, 1);
-  Node *sums = build_to(b, onnx_integer_product(c, x.factor, y.factor), DT_F32);
-  return build_mul(b, sums, build_mul(b, x.scale, y.scale));
+static float known_float(const OnnxKnown *k, uint32_t i) {
+  return (float)k->at[k->n == 1 ? 0 : i].number;
 }
 
-/* Rescales in f32: the scale of the result is a fraction of those of the factors. */
+/* Input i as i32 where it is integers in units of the product's scale, one for each column; NULL:
+ * that is not known. */
+static Node *bias_of_sums(OnnxCall *c, uint32_t i, const Dequantized *x, const Dequantized *y) {
+  if (!onnx_has(c, i)) return NULL;
+  OnnxCall *m = c->in[i]->maker;
+  if (!m || m->op->translate != onnx_op_dequantize || m->nin < 2 || onnx_has(m, 2)) return NULL;
+  const OnnxKnown *own = onnx_known(m, 1), *left = onnx_known(x->maker, 1),
+                  *right = onnx_known(y->maker, 1);
+  if (m->in[0]->type.dtype != DT_I32 || m->in[0]->type.rank != 1) return NULL;
+  if (!own || !left || !right || left->n != 1 || own->dtype != DT_F32) return NULL;
+  uint32_t n = own->n > right->n ? own->n : right->n;
+  if ((own->n != 1 && own->n != n) || (right->n != 1 && right->n != n)) return NULL;
+  for (uint32_t k = 0; k < n; k++)
+    if (known_float(own, k) != known_float(left, 0) * known_float(right, k)) return NULL;
+  return onnx_node_of(c, m->in[0]);
+}
+
+/* Result 0 is sums in those units, and what is added to these. */
+static void set_scaled(OnnxCall *c, Node *sums, Node *scale, Node *more) {
+  Build *b = &c->b;
+  Node *y = build_mul(b, build_to(b, sums, DT_F32), scale);
+  onnx_set(c, 0, more ? build_add(b, y, more) : y);
+  if (more || !c->out[0]) return;
+  OnnxScaled *s = ARENA_NEW(b->in.g->arena, OnnxScaled);
+  *s = (OnnxScaled){sums, scale};
+  c->out[0]->scaled = s;
+}
+
+bool onnx_set_dequantized_product(OnnxCall *c, bool turned, bool biased) {
+  Build *b = &c->b;
+  Dequantized x, y;
+  const ValueType *left = onnx_type(c, 0), *right = onnx_type(c, 1);
+  if (left->rank < 2 || right->rank != 2) return false;
+  Dim k = right->shape[turned];
+  if (!dim_is_int(k) || k->value > TERMS_MAX || k != left->shape[left->rank - 1]) return false;
+  if (!find_dequantized(c, c->in[0], GRAPH_RANK_MAX, &x)) return false;
+  if (!find_dequantized(c, c->in[1], !turned, &y)) return false;
+  if (turned) y.factor.x = build_transpose(b, y.factor.x, 0, 1);
+  Node *sums = onnx_integer_product(c, x.factor, y.factor);
+  Node *bias = biased ? bias_of_sums(c, 2, &x, &y) : NULL;
+  if (bias) sums = build_add(b, sums, bias);
+  set_scaled(c, sums, build_mul(b, x.scale, y.scale),
+             biased && !bias ? onnx_optional(c, 2) : NULL);
+  return true;
+}
+
+/* Rescales in f32, by one factor, as ONNX Runtime does: the scale of the result is a fraction of
+ * those of the factors. */
 static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, Node *zero) {
   Build *b = &c->b;
-  Node *real = build_mul(b, build_to(b, sums, DT_F32), build_mul(b, x, y));
-  return quantize_elements(c, real, scale, zero, zero->type.dtype, 0);
+  Node *factor = build_to(b, build_mul(b, x, y), DT_F32);
+  factor = build_div(b, factor, build_to(b, scale, DT_F32));
+  Node *units = build_mul(b, build_to(b, sums, DT_F32), factor);
+  return quantize_elements(c, units, NULL, zero, zero->type.dtype, 0);
 }
 
 /* Inputs are three of each factor and two of the result: tensor, scale, zero point. */
@@ -297,37 +407,22 @@ void onnx_op_qlinear_matmul(OnnxCall *c) {
   onnx_set(c, 0, rescaled(c, sums, x_scale, y_scale, onnx_in(c, 6), onnx_in(c, 7)));
 }
 
-/* ---- convolutions ---- */
+/* ---- convolutions ----
+ *
+ * With zero points p and q the sums are, as of matrices,
+ *
+ *   sum(x * y) - p * (sum(y) - k * q) - sum(x) * q
+ *
+ * where x is p around the image. */
 
-static Node *quantized_convolution(OnnxCall *c, const OnnxWindow *w, Node *x, Node *weight) {
-  static const int64_t zeros[ONNX_AXES_MAX];
-  Build *b = &c->b;
-  Arg args[] = {arg_node(build_to(b, x, DT_F32)),
-                arg_node(build_to(b, weight, DT_F32)),
-                arg_none(),
-                onnx_window_arg(c, w, w->stride),
-                onnx_window_arg(c, w, zeros),
-                onnx_window_arg(c, w, w->dilation),
-                arg_bool(false),
-                onnx_window_arg(c, w, zeros),
-                build_int(b, onnx_int(c, "group", 1))};
-  return build_to(b, build(b, OP_aten_convolution_default, 9, args), DT_I32);
-}
-
-/* Integers from -255 to 255, multiplied as floats. */
-static Node *convolution_in_f32(OnnxCall *c, const OnnxWindow *window, Node *x, Node *weight) {
-  Build *b = &c->b;
-  OnnxWindow w = *window;
-  x = onnx_window_pad(c, &w, x, build_int(b, 0), false);
-  Dim terms = infer_product(&b->in, weight->type.shape + 1, rank_of(weight) - 1);
-  int64_t n = dim_is_int(terms) ? terms->value : INT64_MAX;
-  if (n <= EXACT / (INT8_SPAN * INT8_SPAN)) return quantized_convolution(c, &w, x, weight);
-  if (n > EXACT / (16 * INT8_SPAN)) onnx_lack(c, "sums of more than %d", EXACT / (16 * INT8_SPAN));
-  Node *high = build_with(b, OP_aten_bitwise_right_shift_Tensor_Scalar, x, build_int(b, 4));
-  Node *low = build_with(b, OP_aten_bitwise_and_Scalar, x, build_int(b, 15));
-  Node *sums = build_with(b, OP_aten_mul_Tensor, quantized_convolution(c, &w, high, weight),
-                          build_int(b, 16));
-  return build_add(b, sums, quantized_convolution(c, &w, low, weight));
+/* The zero point's byte, input i of a call, where it is known; false: it is not one number. */
+static bool known_zero(OnnxCall *c, uint32_t i, DType t, int64_t *zero) {
+  const OnnxKnown *k = onnx_has(c, i) ? onnx_known(c, i) : NULL;
+  *zero = t == DT_U8 ? -BYTE_HALF : 0;
+  if (!onnx_has(c, i)) return true;
+  if (!k || k->n != 1 || !dim_is_int(k->at[0].dim)) return false;
+  *zero += k->at[0].dim->value;
+  return true;
 }
 
 /* Signed bytes, with the zero point around them where the window begins before them. */
@@ -342,97 +437,144 @@ static Node *padded_bytes(OnnxCall *c, const OnnxWindow *w, Node *x, Node *p) {
   return build_where(b, inside, arg_node(padded), arg_node(build_to(b, p, DT_I8)));
 }
 
-/* The windows of x[N, sizes, C] as views: [N, sizes of the result, window, C]. */
-static Node *patches_of(Build *b, const OnnxWindow *w, Node *x) {
-  uint32_t rank = rank_of(x), axes[GRAPH_RANK_MAX];
+static Node *sums_of_windows(OnnxCall *c, const OnnxWindow *w, Node *x, Node *y, int64_t groups,
+                             int64_t fill) {
+  Build *b = &c->b;
+  Dim pads[2 * ONNX_AXES_MAX];
   for (uint32_t i = 0; i < w->n; i++) {
-    int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
-    if (reach == 1) {
-      x = build_slice(b, x, i + 1, build_const(b, 0), x->type.shape[i + 1], w->stride[i]);
-      x = build_unsqueeze(b, x, rank + i);
-      continue;
-    }
-    Arg args[] = {arg_node(x), build_int(b, i + 1), build_int(b, reach),
-                  build_int(b, w->stride[i])};
-    x = build(b, OP_aten_unfold_default, 4, args);
-    x = build_slice(b, x, rank + i, build_const(b, 0), build_const(b, reach), w->dilation[i]);
+    pads[2 * i] = build_const(b, w->before[i]);
+    pads[2 * i + 1] = build_const(b, w->after[i]);
   }
-  for (uint32_t i = 0; i < rank + w->n; i++)
-    axes[i] = i + 1 < rank ? i : i + 1 < rank + w->n ? i + 1 : rank - 1;
-  return build_permute(b, x, axes);
+  Arg args[] = {arg_node(x),
+                arg_node(y),
+                onnx_window_arg(c, w, w->stride),
+                arg_dims(b->in.g, 2 * w->n, pads),
+                onnx_window_arg(c, w, w->dilation),
+                build_int(b, groups),
+                build_int(b, fill)};
+  return build(b, OP_nereid_int_conv_default, 7, args);
 }
 
-enum { TAPS_MAX = 64 };
-
-/* A product of patches, whose elements are in the order [window, C]. */
-static Node *convolution_of_bytes(OnnxCall *c, const OnnxWindow *w, const OnnxFactor *left,
-                                  const OnnxFactor *right) {
+/* Sums of the elements that a window of each group meets: [N, O or 1, sizes]. */
+static Node *sums_of_image(OnnxCall *c, const OnnxWindow *w, Node *x, const Node *y,
+                           int64_t groups, int64_t fill) {
   Build *b = &c->b;
+  Dim shape[GRAPH_RANK_MAX];
+  memcpy(shape, y->type.shape, rank_of(y) * sizeof *shape);
+  Dim each = dim_quotient(onnx_dims(c), shape[0], build_const(b, groups));
+  shape[0] = build_const(b, groups);
+  Node *ones = build_full(b, rank_of(y), shape, build_int(b, 1), DT_I8);
+  Node *sums = sums_of_windows(c, w, x, ones, groups, fill);
+  if (groups == 1) return sums;
+  uint32_t rank = rank_of(sums);
+  memcpy(shape, sums->type.shape, 2 * sizeof *shape);
+  memcpy(shape + 3, sums->type.shape + 2, (rank - 2) * sizeof *shape);
+  shape[2] = each;
+  sums = build_expand(b, build_unsqueeze(b, sums, 2), rank + 1, shape);
+  shape[1] = y->type.shape[0];
+  memcpy(shape + 2, sums->type.shape + 3, (rank - 2) * sizeof *shape);
+  return build_view(b, sums, rank, shape);
+}
+
+static Node *along_channels(OnnxCall *c, Node *v, const Node *like) {
+  return rank_of(v) == 1 ? build_along(&c->b, v, 1, rank_of(like)) : v;
+}
+
+/* An input of a call. */
+typedef struct {
+  OnnxCall *call;
+  uint32_t i;
+} Place;
+
+/* A convolution's sums of bytes, with `bias` of each channel, in i32 or NULL. */
+static Node *convolution_of_bytes(OnnxCall *c, const OnnxFactor *left, const OnnxFactor *right,
+                                  Place zero, Node *bias) {
+  Build *b = &c->b;
+  OnnxWindow w = onnx_window(c, left->x, right->x->type.shape + 2);
+  int64_t groups = onnx_int(c, "group", 1), fill = 0;
   Node *p = signed_zero(c, left), *q = signed_zero(c, right);
-  uint32_t rank = w->n + 2, last[GRAPH_RANK_MAX], first[GRAPH_RANK_MAX], window[GRAPH_RANK_MAX];
-  for (uint32_t i = 0; i < rank; i++) {
-    last[i] = !i ? 0 : i + 1 < rank ? i + 1 : 1;
-    first[i] = !i ? 0 : i == 1 ? rank - 1 : i - 1;
-    window[i] = i < w->n ? i + 2 : i == w->n ? 1 : 0;
+  Node *x = signed_bytes(b, left->x), *y = signed_bytes(b, right->x);
+  if (!known_zero(zero.call, zero.i, left->x->type.dtype, &fill)) {
+    x = padded_bytes(c, &w, x, p);
+    memset(w.before, 0, sizeof w.before);
+    memset(w.after, 0, sizeof w.after);
   }
-  Node *x = build_permute(b, padded_bytes(c, w, signed_bytes(b, left->x), p), last);
-  x = patches_of(b, w, x);
-  Dim shape[GRAPH_RANK_MAX], columns = right->x->type.shape[0];
-  memcpy(shape, x->type.shape, rank * sizeof *shape);
-  Dim k = infer_product(&b->in, x->type.shape + rank - 1, w->n + 1);
-  shape[rank - 1] = columns;
-  Arg rows = arg_dims(b->in.g, 2, (Dim[]){infer_product(&b->in, shape, rank - 1), k});
-  x = build_with(b, OP_aten_reshape_default, x, rows);
-  Node *y = build_permute(b, signed_bytes(b, right->x), window);
-  y = build_view(b, y, 2, (Dim[]){k, columns});
-  return build_permute(b, build_view(b, product_of_bytes(b, x, p, y, q), rank, shape), first);
+  Node *sums = sums_of_windows(c, &w, x, y, groups, fill);
+  if (p) {
+    Node *of_weight = build_sum(b, build_to(b, y, DT_I32), all_axes(y) & ~1u, false);
+    of_weight = build_to(b, of_weight, DT_I32);
+    Dim terms = infer_product(&b->in, y->type.shape + 1, rank_of(y) - 1);
+    if (q) of_weight = build_sub(b, of_weight, build_mul_dim(b, q, terms));
+    of_weight = build_mul(b, p, of_weight);
+    bias = bias ? build_sub(b, bias, of_weight) : build_op1(b, OP_aten_neg_default, of_weight);
+  }
+  if (bias) sums = build_add(b, sums, along_channels(c, bias, sums));
+  if (!q) return sums;
+  Node *of_image = sums_of_image(c, &w, x, y, groups, fill);
+  return build_sub(b, sums, build_mul(b, of_image, along_channels(c, q, sums)));
 }
-
-/* Few products are exact in f32, and no patches are written; channels that are joined to groups
- * are as well. */
-static Node *integer_convolution(OnnxCall *c, const OnnxFactor *x, const OnnxFactor *weight) {
+/* Other integers are multiplied as such. */
+static Node *convolution_of_integers(OnnxCall *c, const OnnxFactor *left, const OnnxFactor *right) {
+  static const int64_t zeros[ONNX_AXES_MAX];
   Build *b = &c->b;
-  OnnxWindow w = onnx_window(c, x->x, weight->x->type.shape + 2);
-  Dim terms = infer_product(&b->in, weight->x->type.shape + 1, w.n + 1);
-  int64_t taps = 1;
-  bool inside = true;
-  for (uint32_t i = 0; i < w.n && taps <= TAPS_MAX; i++) {
-    Dim size = x->x->type.shape[i + 2];
-    int64_t reach = (w.kernel[i] - 1) * w.dilation[i] + 1 - w.before[i] - w.after[i];
-    inside &= !dim_is_int(size) || size->value >= reach;
-    taps *= w.kernel[i];
-  }
-  bool fits = inside && is_byte(x->x) && is_byte(weight->x) && onnx_int(c, "group", 1) == 1 &&
-              (!x->zero || !rank_of(x->zero)) && taps >= 1 && taps <= TAPS_MAX;
-  bool few = dim_is_int(terms) && terms->value <= EXACT / (INT8_SPAN * INT8_SPAN) && taps > 1;
-  if (fits && !few) return convolution_of_bytes(c, &w, x, weight);
-  Node *right = weight->zero ? align_to_axis(c, weight->zero, 0, weight->x) : NULL;
-  return convolution_in_f32(c, &w, onnx_integers(c, x->x, x->zero),
-                            onnx_integers(c, weight->x, right));
+  OnnxWindow w = onnx_window(c, left->x, right->x->type.shape + 2);
+  Node *x = onnx_integers(c, left->x, left->zero), *y = right->x;
+  Node *q = right->zero ? align_to_axis(c, right->zero, 0, y) : NULL;
+  Arg args[] = {arg_node(onnx_window_pad(c, &w, x, build_int(b, 0), false)),
+                arg_node(onnx_integers(c, y, q)),
+                arg_none(),
+                onnx_window_arg(c, &w, w.stride),
+                onnx_window_arg(c, &w, zeros),
+                onnx_window_arg(c, &w, w.dilation),
+                arg_bool(false),
+                onnx_window_arg(c, &w, zeros),
+                build_int(b, onnx_int(c, "group", 1))};
+  return build(b, OP_aten_convolution_default, 9, args);
 }
 
-static void check_quantized_weight(OnnxCall *c, const Node *x, const Node *weight) {
-  if (rank_of(weight) != rank_of(x) || rank_of(x) < 3)
-    onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, &weight->type));
+static void check_quantized_weight(OnnxCall *c, const ValueType *x, const ValueType *weight) {
+  if (weight->rank != x->rank || x->rank < 3)
+    onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, weight));
+}
+
+static Node *integer_convolution(OnnxCall *c, const OnnxFactor *x, const OnnxFactor *weight,
+                                 uint32_t zero, Node *bias) {
+  check_quantized_weight(c, &x->x->type, &weight->x->type);
+  bool bytes = is_byte(x->x) && is_byte(weight->x) && (!x->zero || !rank_of(x->zero));
+  if (bytes) return convolution_of_bytes(c, x, weight, (Place){c, zero}, bias);
+  Node *sums = convolution_of_integers(c, x, weight);
+  return bias ? build_add(&c->b, sums, along_channels(c, bias, sums)) : sums;
 }
 
 void onnx_op_conv_integer(OnnxCall *c) {
   OnnxFactor x = {onnx_in(c, 0), onnx_columns(c, 2, true), onnx_is_from_zero(c, 2)};
   OnnxFactor weight = {onnx_in(c, 1), onnx_columns(c, 3, true), onnx_is_from_zero(c, 3)};
-  check_quantized_weight(c, x.x, weight.x);
-  onnx_set(c, 0, integer_convolution(c, &x, &weight));
+  onnx_set(c, 0, integer_convolution(c, &x, &weight, 2, NULL));
 }
 
 void onnx_op_qlinear_conv(OnnxCall *c) {
   OnnxFactor x = {onnx_in(c, 0), onnx_columns(c, 2, false), onnx_is_from_zero(c, 2)};
   OnnxFactor weight = {onnx_in(c, 3), onnx_columns(c, 5, false), onnx_is_from_zero(c, 5)};
-  Node *bias = onnx_optional(c, 8);
   bool last = onnx_flag(c, "channels_last", false);
   if (last) x.x = onnx_move_channels(c, x.x, false);
-  check_quantized_weight(c, x.x, weight.x);
-  Node *sums = integer_convolution(c, &x, &weight);
-  if (bias) sums = build_add(&c->b, sums, build_along(&c->b, bias, 1, rank_of(sums)));
+  Node *sums = integer_convolution(c, &x, &weight, 2, onnx_optional(c, 8));
   Node *weight_scale = align_to_axis(c, onnx_in(c, 4), 1, sums);
   Node *y = rescaled(c, sums, onnx_in(c, 1), weight_scale, onnx_in(c, 6), onnx_in(c, 7));
   onnx_set(c, 0, last ? onnx_move_channels(c, y, true) : y);
+}
+
+bool onnx_set_dequantized_convolution(OnnxCall *c) {
+  Build *b = &c->b;
+  Dequantized x, y;
+  const ValueType *image = onnx_type(c, 0), *weight = onnx_type(c, 1);
+  if (image->rank < 3 || weight->rank != image->rank) return false;
+  Dim terms = infer_product(&b->in, weight->shape + 1, weight->rank - 1);
+  if (!dim_is_int(terms) || terms->value > TERMS_MAX) return false;
+  if (!find_dequantized(c, c->in[0], GRAPH_RANK_MAX, &x)) return false;
+  if (!find_dequantized(c, c->in[1], 0, &y)) return false;
+  Node *bias = bias_of_sums(c, 2, &x, &y), *more = bias ? NULL : onnx_optional(c, 2);
+  Node *sums = convolution_of_bytes(c, &x.factor, &y.factor, (Place){x.maker, 2}, bias);
+  set_scaled(c, sums, along_channels(c, build_mul(b, x.scale, y.scale), sums),
+             more ? along_channels(c, more, sums) : NULL);
+  return true;
 }

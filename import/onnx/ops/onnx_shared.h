@@ -120,8 +120,11 @@ Node *onnx_integer_product(OnnxCall *c, OnnxFactor left, OnnxFactor right);
 /* x, whose range becomes 0 to 255 as with DynamicQuantizeLinear, times a matrix whose elements, or
  * columns, are `scale` times as much. */
 Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *scale);
-/* The product of inputs i and j, a matrix, or its transpose, if both are results of
- * DequantizeLinear: an exact one of their bytes, times their scales.  NULL: they are not. */
-Node *onnx_dequantized_product(OnnxCall *c, uint32_t i, uint32_t j, bool turned);
+/* Sets result 0 to the product of inputs 0 and 1, a matrix, or its transpose, and with input 2, if
+ * `biased`, to the sum with it, where both are results of DequantizeLinear: exact sums of their
+ * bytes, times their scales.  False: they are not. */
+bool onnx_set_dequantized_product(OnnxCall *c, bool turned, bool biased);
+/* The same of a convolution with a bias. */
+bool onnx_set_dequantized_convolution(OnnxCall *c);
 
 #endif

@@ -14,7 +14,7 @@ def {{name}}({{parameters}}, {{sides}}, BN: tl.constexpr, BK: tl.constexpr):
     mmask = {{inside}}
     nmask = n < {{n}}
 {{rows}}
-    acc = tl.zeros([{{size}}, BN], dtype=tl.float32)
+    acc = tl.zeros([{{size}}, BN], dtype=tl.{{sums}})
     for step in range(0, {{steps}}):
 {{step}}
         left = tl.load({{left}}, mask={{left_condition}}, other=0.0)
