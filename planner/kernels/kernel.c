@@ -372,8 +372,8 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};
   bool always = is_element(n, offset), ahead = k->loads_ahead && !k->condition;
   const char *mask = always ? "" : mask_argument(k, axes);
-  /* A condition may be a tile, and then the pointer is one. */
-  if (!axes && k->condition && !always)
+  /* A condition may be a tile, and then the pointer is one; a batch is a number. */
+  if (!(axes & ~(unsigned)AXIS_B) && k->condition && !always)
     index = arena_printf(k->arena, "%s + (%s).to(tl.int32) * 0", index, k->condition);
   const char *otherwise = k->fills && *mask ? ", other=0" : "";
   const char *hint = leaves_cache_first(k, n, axes) ? ", eviction_policy=\"evict_first\"" : "";
