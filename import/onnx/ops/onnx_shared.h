@@ -90,6 +90,12 @@ Node *onnx_average_pool(OnnxCall *c, Node *x);
 /* The result of Gemm for its three inputs. */
 Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z);
 
+/* ---- tokens (onnx_streams.c) ---- */
+
+/* Which of so many tokens would complete an n-gram that the sequence, [batch, length], has already:
+ * [batch, tokens]; NULL: it is too short. */
+Node *onnx_completing(OnnxCall *c, Node *ids, Dim tokens, int64_t n);
+
 /* ---- models of scikit-learn's (onnx_ml.c) ---- */
 
 /* Scores, [rows, columns], as attribute post_transform says; a single column stays as it is, as in

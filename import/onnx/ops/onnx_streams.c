@@ -98,20 +98,12 @@ void onnx_op_engram_gate(OnnxCall *c) {
 
 /* ---- tokens ---- */
 
-/* Scores without the tokens that would complete an n-gram which the sequence has already. */
-void onnx_op_no_repeat(OnnxCall *c) {
+Node *onnx_completing(OnnxCall *c, Node *ids, Dim tokens, int64_t n) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
-  Node *ids = onnx_in(c, 0), *scores = onnx_in(c, 1), *met = NULL;
-  int64_t n = onnx_int(c, "ngram_size", 0);
-  infer_rank(&b->in, &ids->type, 2, 2);
-  infer_rank(&b->in, &scores->type, 2, 2);
-  if (n < 1) onnx_lack(c, "ngram_size %lld", (long long)n);
+  Node *met = NULL;
   Dim length = ids->type.shape[1], places = dim_sub(d, length, build_const(b, n - 1));
-  if (dim_is_int(length) && length->value < n) {
-    onnx_set(c, 0, scores);
-    return;
-  }
+  if (dim_is_int(length) && length->value < n) return NULL;
   for (int64_t i = 0; i + 1 < n; i++) {
     Dim at = dim_add(d, places, build_const(b, i)), first = build_const(b, i);
     Node *last = build_slice(b, ids, 1, at, dim_add(d, at, build_const(b, 1)), 1);
@@ -122,12 +114,22 @@ void onnx_op_no_repeat(OnnxCall *c) {
   Node *next = build_slice(b, ids, 1, build_const(b, n - 1), length, 1);
   Node *one = met ? build_to(b, met, DT_F32)
                   : build_full(b, 2, next->type.shape, arg_float(1), DT_F32);
-  Node *counts = build_full(b, 2, scores->type.shape, arg_float(0), DT_F32);
-  next = onnx_from_begin(c, build_to(b, next, DT_I64), scores->type.shape[1]);
+  Node *counts = build_full(b, 2, (Dim[]){ids->type.shape[0], tokens}, arg_float(0), DT_F32);
+  next = onnx_from_begin(c, build_to(b, next, DT_I64), tokens);
   counts = build(b, OP_aten_scatter_add_default,
                  ARGS(arg_node(counts), build_int(b, 1), arg_node(next), arg_node(one)));
-  Node *banned = build_with(b, OP_aten_gt_Scalar, counts, arg_float(0));
-  onnx_set(c, 0, build_where(b, banned, arg_float(-INFINITY), arg_node(scores)));
+  return build_with(b, OP_aten_gt_Scalar, counts, arg_float(0));
+}
+
+void onnx_op_no_repeat(OnnxCall *c) {
+  Node *ids = onnx_in(c, 0), *scores = onnx_in(c, 1);
+  int64_t n = onnx_int(c, "ngram_size", 0);
+  infer_rank(&c->b.in, &ids->type, 2, 2);
+  infer_rank(&c->b.in, &scores->type, 2, 2);
+  if (n < 1) onnx_lack(c, "ngram_size %lld", (long long)n);
+  Node *banned = onnx_completing(c, ids, scores->type.shape[1], n);
+  Arg all = arg_node(scores);
+  onnx_set(c, 0, banned ? build_where(&c->b, banned, arg_float(-INFINITY), all) : scores);
 }
 
 /* ---- hashes ---- */

@@ -3,6 +3,7 @@
 Expected values are ONNX Runtime's, of contrib.txt, which `onnx_ops.py --record` writes.
 """
 import numpy as np
+import onnx_text as o
 
 F, U1, I1 = np.float32, np.uint8, np.int8
 VALUES = "contrib.txt"
@@ -178,6 +179,49 @@ def hashes(ids, factors, past=None, offsets=None):
 
 TOKENS = bytes_of(119, 2, 7, high=1000, dtype=np.int64)
 FACTORS = [1099511628211 * 3, 14695981039346656, 7919]
+
+
+def decoder(seed):
+    """Attention of two heads to a cache, of 11 tokens."""
+    def weights(name, number, *shape):
+        return o.tensor(name, "f4", shape, normal(seed + number, *shape).tobytes())
+
+    nodes = [o.node("Gather", "E input_ids", "e"), o.node("Gather", "P position_ids", "p"),
+             o.node("Add", "e p", "x"), o.node("Reshape", "x parts", "h"),
+             o.node("Transpose", "h", "q", perm=[0, 2, 1, 3]), o.node("Unsqueeze", "q first", "q0"),
+             o.node("Concat", "q0 q0", "new", axis=0),
+             o.node("Concat", "past_0 new", "present_0", axis=3),
+             o.node("Split", "present_0", "k0 v0", axis=0), o.node("Squeeze", "k0 first", "k"),
+             o.node("Squeeze", "v0 first", "v"), o.node("Transpose", "k", "kt", perm=[0, 1, 3, 2]),
+             o.node("MatMul", "q kt", "s"), o.node("Cast", "attention_mask", "mask", to=1),
+             o.node("Sub", "one mask", "out"), o.node("Mul", "out low", "far"),
+             o.node("Unsqueeze", "far middle", "bias"), o.node("Add", "s bias", "t"),
+             o.node("Softmax", "t", "a", axis=-1), o.node("MatMul", "a v", "c"),
+             o.node("Transpose", "c", "ct", perm=[0, 2, 1, 3]), o.node("Reshape", "ct whole", "y"),
+             o.node("Add", "y x", "z"), o.node("MatMul", "z W", "logits")]
+    i32 = o.type_of(6, ["b", "s"])
+    return o.graph(
+        nodes, {"input_ids": i32, "position_ids": i32, "attention_mask": o.type_of(6, ["b", "t"]),
+                "past_0": o.f32(2, "b", 2, "u", 3)},
+        {"logits": o.f32("b", "s", 11), "present_0": o.f32(2, "b", 2, "t", 3)},
+        [weights("E", 0, 11, 6), weights("P", 1, 16, 6), weights("W", 2, 6, 11),
+         o.ints("parts", 0, 0, 2, 3), o.ints("whole", 0, 0, 6), o.ints("first", 0),
+         o.ints("middle", 1, 2), o.tensor("one", "f4", [], F(1).tobytes()),
+         o.tensor("low", "f4", [], F(-1e4).tobytes())])
+
+
+def search(seed, least=None, penalty=None, allowed=None, first=None, **more):
+    """Eight tokens for rows of which one begins with a pad; one ends before the other."""
+    def one(value, dtype):
+        return None if value is None else np.array([value], dtype)
+
+    prompt = np.array([[1, 2, 3], [0, 4, 5]], np.int32)
+    return (MS + "GreedySearch", 17,
+            [prompt, one(11, np.int32), one(least, np.int32), one(penalty, F), allowed, first],
+            dict(decoder=decoder(seed), eos_token_id=5, pad_token_id=0, **more), 1)
+
+
+ALLOWED = np.array([1, 0, 1, 1, 1, 1, 0, 1, 0, 1, 1], np.int32)
 STREAMS = np.array([[[0, 1, 2], [3, 3, 3]], [[0, 4, 5], [1, 2, 3]], [[7, 6, 2], [0, 0, 1]]])
 WAVES = [np.cos(normal(81, 8, 6)), np.sin(normal(81, 8, 6))]
 BRANCHES = normal(50, 2, 3, 12)
@@ -206,6 +250,10 @@ CALLS = [
     experts("swiglu", 1, k=2, rows=normal(60, 1, 5, 8), normalize_routing_weights=1),
     *[packed_experts(bits, block, zeros) for bits in (4, 8) for block in (0, 16)
       for zeros in (0, 1)],
+    *[search(300), search(310, no_repeat_ngram_size=2), search(320, least=9),
+      search(330, penalty=1.7), search(340, allowed=ALLOWED),
+      search(350, first=bytes_of(127, 2, 11, high=2, dtype=np.int32), no_repeat_ngram_size=1,
+             penalty=0.6)],
     *[packed_product(kind, 5, k) for kind in (0, 1) for k in (64, 70)],
     *[masked_decoder(mask, added, bias) for mask in (None, FIVE)
       for added in (None, normal(120, 2, 2, 1, 5)) for bias in (None, normal(121, 24))],
