@@ -208,8 +208,7 @@ def case_process(args):
 
 
 def make_headers(folder):
-    """Starts to make the headers, unless another run has made them or does so."""
-    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    """Starts to make the headers, which are where TMPDIR is, unless another run has made them."""
     code = ("import fcntl, pathlib, sys\n"
             "lock = open(sys.argv[1] + '/lock', 'w')\n"
             "fcntl.flock(lock, fcntl.LOCK_EX)\n"
@@ -219,7 +218,7 @@ def make_headers(folder):
             "    torch.compile(lambda x: x.sin() + 1, backend='inductor')(torch.ones(9))\n"
             "    made.touch()\n")
     return subprocess.Popen([sys.executable, "-c", code, folder],
-                            env=dict(os.environ, TORCHINDUCTOR_CACHE_DIR=folder))
+                            env=dict(os.environ, TMPDIR=folder))
 
 
 def wait_for_headers():
@@ -251,13 +250,13 @@ class Case:
         threads, cache = str(args.threads), self.folder.name
         env = dict(os.environ, OMP_NUM_THREADS=threads, NEREID_THREADS=threads,
                    TORCHINDUCTOR_FX_GRAPH_CACHE="0", NEREID_CACHE_DIR=cache,
-                   TORCHINDUCTOR_CACHE_DIR=cache, CPU_HEADERS=args.headers)
-        os.symlink(f"{args.headers}/precompiled_headers", f"{cache}/precompiled_headers")
+                   TORCHINDUCTOR_CACHE_DIR=cache, CPU_HEADERS=args.headers, TMPDIR=args.headers)
         command = [sys.executable, __file__, "--case", case, "--sides", sides,
                    "--threads", threads, "--rounds", str(args.rounds),
                    "--seconds", str(args.seconds)]
         command += ["--processor-time"] if args.processor_time else []
         command += ["--memory"] if args.memory else []
+        command = ["nice"] * bool(args.ahead) + command  # after the headers
         self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
 
@@ -361,6 +360,7 @@ def main():
         print("|" + " --- |" * (len(sides) + 3), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         args.headers = args.headers or f"{folder}/headers"
+        pathlib.Path(args.headers).mkdir(parents=True, exist_ok=True)
         if "inductor" in sides:
             make_headers(args.headers)
         run_all(cases, args, folder)
