@@ -232,36 +232,54 @@ static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *access) {
   c_close_names(g, 2);
 }
 
-/* The iterations `first` to `first` + LANES of a loop of stores, `i` being one's index: as rows if
- * all of them are to be stored, else one by one. */
-static void put_column_block(Gen *g, const NestStmt *s, const NestStmt *store, const char *i,
-                             const char *first) {
-  const char *rows = c_open_name(g, "rows"), *row = c_open_name(g, "row");
-  const char *all = c_open_name(g, "all"), *name = dtype_name(store->type);
-  long long step = (long long)c_mem_spread(g, &store->mems[0]).step;
-  const char *head = c_text(g, "for (int %s = 0; %s < LANES; %s++) {", row, row, row);
-  const char *index = c_text(g, "const int %s = %s + %s;", i, first, row);
+/* The columns `first` to `first` + LANES of a loop of stores, whose index is `i`, to `rows`; `all`
+ * becomes true if they have one guard, that of `n` rows. */
+static void gather_columns(Gen *g, const NestStmt *s, const NestStmt *store, const char *index,
+                           const char *first, const char *const names[]) {
+  const char *rows = names[0], *row = names[1], *all = names[2], *n = names[3];
+  const char *guard = NULL, *i = g->indices[s->index->id];
+  bool some = store->guard.kind && !c_uniform(c_ref_spread(g, &store->guard));
   c_line(g, "%s %s[LANES];", c_vector_type(store->type), rows);
-  if (store->guard.kind) c_line(g, "bool %s = true;", all);
-  c_line(g, "UNROLL(%d) %s", g->nest->lanes, head);
+  if (store->guard.kind) {
+    g->indices[s->index->id] = first;
+    guard = c_scalar(g, &store->guard, DT_I1);
+    c_line(g, "const int %s = %s%s;", n, guard, some ? "" : " ? LANES : 0");
+    g->indices[s->index->id] = i;
+    guard = c_scalar(g, &store->guard, DT_I1);
+    c_line(g, "bool %s = true;", all);
+  }
+  c_line(g, "UNROLL(%d) for (int %s = 0; %s < LANES; %s++) {", g->nest->lanes, row, row, row);
   open(g);
   c_line(g, "%s", index);
   c_line(g, "%s[%s] = %s;", rows, row, c_vector(g, &store->srcs[0], store->type));
-  if (store->guard.kind) c_line(g, "%s &= %s;", all, c_scalar(g, &store->guard, DT_I1));
+  if (guard) c_line(g, "%s &= (%s%s) == %s;", all, guard, some ? "" : " ? LANES : 0", n);
   close(g);
+}
+
+/* The columns `first` to `first` + LANES of a loop of stores: as rows if they have one guard, else
+ * one by one. */
+static void put_column_block(Gen *g, const NestStmt *s, const NestStmt *store, const char *first) {
+  const char *rows = c_open_name(g, "rows"), *row = c_open_name(g, "row");
+  const char *all = c_open_name(g, "all"), *n = c_open_name(g, "n"), *i = g->indices[s->index->id];
+  const char *index = c_text(g, "const int %s = %s + %s;", i, first, row);
+  const char *const names[] = {rows, row, all, n};
+  long long step = (long long)c_mem_spread(g, &store->mems[0]).step;
+  gather_columns(g, s, store, index, first, names);
   g->indices[s->index->id] = first;
   const char *at = c_address(g, &store->mems[0], false);
   g->indices[s->index->id] = i;
-  const char *when = store->guard.kind ? c_text(g, "if (%s) ", all) : "";
-  c_line(g, "%svstore_rows_%s(%s, %lld, %s);", when, name, at, step, rows);
-  if (store->guard.kind) {
-    c_line(g, "else %s", head);
+  const char *name = dtype_name(store->type);
+  if (!store->guard.kind) {
+    c_line(g, "vstore_rows_%s(%s, %lld, %s);", name, at, step, rows);
+  } else {
+    c_line(g, "if (%s) vstore_first_rows_%s(%s, %lld, %s, %s);", all, name, at, step, n, rows);
+    c_line(g, "else for (int %s = 0; %s < LANES; %s++) {", row, row, row);
     open(g);
     c_line(g, "%s", index);
     printers[store->code](g, store);
     close(g);
   }
-  c_close_names(g, 3);
+  c_close_names(g, 4);
 }
 
 /* Stores of columns by rows, a block of rows after the other: see transpose.c. */
@@ -275,7 +293,7 @@ static void column_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
   const char *i = c_open_index(g, s->index), *first = c_open_name(g, c_text(g, "%s_first", i));
   c_line(g, "for (int %s = 0; %s < %d; %s += LANES) {", first, first, s->index->extent, first);
   open(g);
-  put_column_block(g, s, store, i, first);
+  put_column_block(g, s, store, first);
   close(g);
   c_close_names(g, 1);
   c_close_index(g, s->index);

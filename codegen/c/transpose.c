@@ -133,8 +133,9 @@ const NestStmt *c_column_stores(const Gen *g, const NestStmt *loop) {
               bytes * lanes * 8 <= REGISTER_MOST && is_whole_register(st->type);
   bool same = !m->buffer && m->base.kind == REF_VAR && !m->base.sub.n &&
               coefficient_of(&m->bytes, loop->index) == bytes;
-  bool guarded = st->guard.kind && !c_uniform(c_ref_spread(g, &st->guard));
-  if (!rows || !same || guarded || !has_own_rows(inner, &m->bytes, run, at.step, lanes))
+  Spread guard = st->guard.kind ? c_ref_spread(g, &st->guard) : at;
+  bool some = st->guard.kind && guard.kind != SPREAD_FIRST && !c_uniform(guard);
+  if (!rows || !same || some || !has_own_rows(inner, &m->bytes, run, at.step, lanes))
     return NULL;
   return c_ref_spread(g, &st->srcs[0]).kind == SPREAD_VECTOR ? st : NULL;
 }

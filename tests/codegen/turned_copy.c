@@ -129,16 +129,17 @@ INLINE void vstore_f32(char *p, vf32 v) {
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
-#ifndef NEREID_vstore_rows_f32
-#define NEREID_vstore_rows_f32
-/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
-INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
+#ifndef NEREID_vstore_first_rows_f32
+#define NEREID_vstore_first_rows_f32
+/* The same for the first n rows. */
+INLINE void vstore_first_rows_f32(char *p, int64_t step, int n, vf32 *v) {
 #if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
   vturn_rows_f32(v);
-  UNROLL(16) for (int i = 0; i < LANES; i++) vstore_f32(p + i * step, v[i]);
+  UNROLL(16) for (int i = 0; i < LANES; i++)
+    if (i < n) vstore_f32(p + i * step, v[i]);
 #else
   for (int i = 0; i < LANES; i++)
-    EACH_LANE(l) store_f32(p + l * step + i * sizeof(float), v[i][l]);
+    EACH_LANE(l) if (l < n) store_f32(p + l * step + i * sizeof(float), v[i][l]);
 #endif
 }
 #endif
@@ -322,13 +323,14 @@ static void turned_copy_program(const char *args, const uint32_t *grid, uint32_t
   for (int b = 0; b < 2; b++) {
     for (int a_first = 0; a_first < 16; a_first += LANES) {
       vf32 rows[LANES];
+      const int n_2 = t12[a_first] ? LANES : 0;
       bool all = true;
       UNROLL(8) for (int row = 0; row < LANES; row++) {
         const int a = a_first + row;
         rows[row] = v[2*a + b];
-        all &= t12[a];
+        all &= (t12[a] ? LANES : 0) == n_2;
       }
-      if (all) vstore_rows_f32(t19 + 4*a_first + 1536*b, 192, rows);
+      if (all) vstore_first_rows_f32(t19 + 4*a_first + 1536*b, 192, n_2, rows);
       else for (int row = 0; row < LANES; row++) {
         const int a = a_first + row;
         if (t12[a]) vscatter_step_f32(t19 + 4*a + 1536*b, 192, v[2*a + b]);
