@@ -301,6 +301,7 @@ static void column_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
     close(g);
     c_close_index(g, inner->index);
   }
+  g->block += inner ? 2 : 1; /* the blocks of both loops, which declare nothing */
 }
 
 /* The statements between loads or stores of columns, initial values or others. */
