@@ -24,6 +24,7 @@
 #define NEREID_IMPORT_ONNX_ONNX_OP_H
 
 #include "graph/builders/node_builder.h"
+#include "graph/ir/weight_list.h"
 #include "import/onnx/onnx_text.h"
 #include "import/onnx/onnx_value.h"
 
@@ -202,6 +203,8 @@ OnnxKnown *onnx_known_new(OnnxCall *c, DType t, uint32_t rank, const int64_t *sh
 void onnx_evaluates(OnnxCall *c, uint32_t n);
 /* A tensor of elements that a rule has computed, of any number; `data` is copied. */
 Node *onnx_table(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape, const void *data);
+/* The file's tensor that a node is, of any number of elements; NULL: it is none. */
+const Weight *onnx_weight_of(OnnxCall *c, const Node *n);
 /* A tensor of elements that are known, as a node. */
 Node *onnx_constant(OnnxCall *c, const OnnxKnown *k);
 /* A number as a tensor without axes. */

@@ -28,9 +28,17 @@ typedef struct {
   OnnxElement *at;
 } OnnxKnown;
 
-/* A product's exact sums, in i32, and the scale that the value's floats have of them. */
+/* Input i of a call. */
+typedef struct {
+  OnnxCall *call;
+  uint32_t i;
+} OnnxPlace;
+
+/* A product's exact sums, in i32, and the scale that the value's floats have of them, which is the
+ * product of two inputs. */
 typedef struct {
   Node *sums, *scale;
+  OnnxPlace left, right;
 } OnnxScaled;
 
 typedef struct OnnxValue OnnxValue;

@@ -490,6 +490,11 @@ Node *onnx_table(OnnxCall *c, DType t, uint32_t rank, const int64_t *shape, cons
   return n;
 }
 
+const Weight *onnx_weight_of(OnnxCall *c, const Node *n) {
+  bool fixed = n->kind == NODE_INPUT && n->input.kind == INPUT_PARAMETER;
+  return fixed ? weights_find_input(c->r->weights, n->input.target) : NULL;
+}
+
 void onnx_evaluates(OnnxCall *c, uint32_t n) {
   if (onnx_count_elements(c->r, onnx_where(c->r, c->proto), n)) return;
   c->told = true;

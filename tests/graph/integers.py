@@ -258,7 +258,25 @@ def quantized(devices, folder):
             want, devices if seed % 3 == 0 else devices[:1], folder)
 
 
-GROUPS = {"quantized": quantized, "products": products, "extremes": extremes,
+def viewed(devices, folder):
+    """What is quantized again as it was, after views, is the same bytes; with other numbers it is
+    not."""
+    rng, node = np.random.default_rng(3), onnx_text.node
+    for same in (True, False):
+        x = bytes_of(rng, U8, 3, 8, 5)
+        t = np.float32(0.3 if same else 0.21)
+        nodes = [node("DequantizeLinear", "a s p", "x"), node("Reshape", "x n", "r"),
+                 node("Transpose", "r", "v", perm=[0, 2, 1]), node("QuantizeLinear", "v t p", "o")]
+        fixed = {"s": np.float32(0.3), "p": np.array(77, U8), "t": t,
+                 "n": np.array([0, 2, 20], np.int64)}
+        floats = (x.astype(np.float32) - 77) * np.float32(0.3)
+        want = np.clip(np.rint(floats / t) + 77, 0, 255).astype(U8)
+        want = want.reshape(3, 2, 20).transpose(0, 2, 1)
+        check(not same or np.array_equal(want, x.reshape(3, 2, 20).transpose(0, 2, 1)), "itself")
+        run(f"views of bytes, {same}", nodes, {"a": x}, fixed, "o", want, devices, folder)
+
+
+GROUPS = {"viewed": viewed, "quantized": quantized, "products": products, "extremes": extremes,
           "dequantized": dequantized, "convolutions": convolutions}
 
 

@@ -18,6 +18,22 @@ static Node *align_to_axis(OnnxCall *c, Node *v, uint32_t axis, const Node *x) {
   return build_along(&c->b, v, axis, rank_of(x));
 }
 
+/* Scales x times y, by z unless its call is NULL, where they are written in the file: one number,
+ * or one for each of y.  Else NULL. */
+static Node *known_factor(OnnxCall *c, OnnxPlace x, OnnxPlace y, OnnxPlace z) {
+  const OnnxKnown *a = onnx_known(x.call, x.i), *v = onnx_known(y.call, y.i), *by = NULL;
+  if (z.call && !(by = onnx_known(z.call, z.i))) return NULL;
+  if (!a || !v || a->n != 1 || !v->n || v->rank > 1 || (by && by->n != 1)) return NULL;
+  if (a->dtype != DT_F32 || v->dtype != DT_F32 || (by && by->dtype != DT_F32)) return NULL;
+  float *factors = ARENA_ARRAY(c->b.in.g->arena, float, v->n);
+  for (uint32_t i = 0; i < v->n; i++) {
+    factors[i] = (float)a->at[0].number * (float)v->at[i].number;
+    if (by) factors[i] /= (float)by->at[0].number;
+  }
+  if (v->n == 1) return onnx_scalar(c, (double)factors[0], DT_F32);
+  return onnx_table(c, DT_F32, 1, &(int64_t){v->n}, factors);
+}
+
 /* Sums and differences with zero points are exact in i32; 8-bit floats are no integers. */
 static Node *from_zero(OnnxCall *c, Node *x, Node *zero) {
   DType t = dtype_is_float(x->type.dtype) ? DT_F32 : DT_I32;
@@ -107,11 +123,63 @@ static Node *expand_scale(OnnxCall *c, Node *v, const Node *x) {
   return size && !single ? repeat_blocks(c, v, at, size, x) : align_to_axis(c, v, at, x);
 }
 
-static bool is_positive(OnnxCall *c, uint32_t i) {
+/* Is the scale known to be positive, and such that 255 times it is no infinity or denormal? */
+static bool is_usual_scale(OnnxCall *c, uint32_t i) {
   const OnnxKnown *k = onnx_known(c, i);
   for (uint32_t n = 0; k && n < k->n; n++)
-    if (!dtype_is_float(k->dtype) || !(k->at[n].number > 0)) return false;
+    if (!dtype_is_float(k->dtype) || !(k->at[n].number > 0x1p-90) || k->at[n].number > 0x1p90)
+      return false;
   return k != NULL;
+}
+
+/* The call of which a value is a view of the result. */
+static OnnxCall *viewed_call(const OnnxValue *v) {
+  OnnxCall *m = v->maker;
+  while (m && m->nin && m->in[0]) {
+    OnnxOpId id = m->op->id;
+    if (id != ONNX_Reshape && id != ONNX_Transpose && id != ONNX_Flatten && id != ONNX_Squeeze &&
+        id != ONNX_Unsqueeze)
+      break;
+    m = m->in[0]->maker;
+  }
+  return m;
+}
+
+/* Are both inputs left out, or known to be one and the same number? */
+static bool same_number(OnnxCall *a, OnnxCall *b, uint32_t i) {
+  if (!onnx_has(a, i) || !onnx_has(b, i)) return !onnx_has(a, i) && !onnx_has(b, i);
+  if (a->in[i] == b->in[i] && a->in[i]->type.rank == 0) return true;
+  const OnnxKnown *x = onnx_known(a, i), *y = onnx_known(b, i);
+  if (!x || !y || x->n != 1 || y->n != 1 || x->dtype != y->dtype) return false;
+  return dtype_is_float(x->dtype) ? x->at[0].number == y->at[0].number
+                                  : x->at[0].dim == y->at[0].dim;
+}
+
+/* x, made by views of `of`, by the same views of another node; NULL: it is made otherwise. */
+static Node *view_again(Build *b, Node *x, const Node *of, Node *other) {
+  enum { ARGS = 8 };
+  if (x == of) return other;
+  bool view = graph_is_any(x, OP_aten_view_default, OP_aten_permute_default) && x->nargs <= ARGS &&
+              !x->nnamed && x->args[0].kind == ARG_NODE;
+  Node *y = view ? view_again(b, x->args[0].node, of, other) : NULL;
+  if (!y) return NULL;
+  Arg args[ARGS];
+  memcpy(args, x->args, x->nargs * sizeof *args);
+  args[0] = arg_node(y);
+  return build(b, x->op->id, x->nargs, args);
+}
+
+/* The integers of which input 0 is the numbers, quantized alike and viewed since; NULL: there are
+ * none.  An integer times its scale, divided by that, rounds to it. */
+static Node *same_integers(OnnxCall *c) {
+  OnnxCall *m = viewed_call(c->in[0]);
+  if (!m || m->op->translate != onnx_op_dequantize || m->nin < 2 || m->in[0]->bits) return NULL;
+  const ValueType *x = &m->in[0]->type;
+  if (!onnx_has(c, 2) || c->in[2]->bits || x->dtype != c->in[2]->type.dtype) return NULL;
+  if (m->out[0]->type.dtype != DT_F32) return NULL;
+  if (!same_number(c, m, 1) || !same_number(c, m, 2)) return NULL;
+  if (!is_usual_scale(c, 1) || (x->dtype != DT_I8 && x->dtype != DT_U8)) return NULL;
+  return view_again(&c->b, onnx_in(c, 0), onnx_node_of(c, m->out[0]), onnx_node_of(c, m->in[0]));
 }
 
 /* The sums of which input 0 is the floats, or NULL; `relu`: less negative ones. */
@@ -119,7 +187,7 @@ static const OnnxScaled *scaled_input(OnnxCall *c, bool *relu) {
   const OnnxValue *v = c->in[0];
   *relu = v->maker && v->maker->op->id == ONNX_Relu;
   if (*relu) v = v->maker->in[0];
-  return *relu && !is_positive(c, 1) ? NULL : v->scaled;
+  return *relu && !is_usual_scale(c, 1) ? NULL : v->scaled;
 }
 
 /* Input 0 in units of `scale`.  Sums of products have one factor, as in ONNX Runtime, where a
@@ -129,7 +197,11 @@ static Node *in_units(OnnxCall *c, Node *x, Node *scale) {
   bool relu;
   const OnnxScaled *s = scaled_input(c, &relu);
   if (!s || rank_of(scale)) return build_div(b, build_to(b, x, DT_F32), scale);
-  x = build_mul(b, build_to(b, s->sums, DT_F32), build_div(b, s->scale, scale));
+  Node *factor = known_factor(c, s->left, s->right, (OnnxPlace){c, 1});
+  if (factor && rank_of(factor))
+    factor = build_view(b, factor, rank_of(s->scale), s->scale->type.shape);
+  if (!factor) factor = build_div(b, s->scale, scale);
+  x = build_mul(b, build_to(b, s->sums, DT_F32), factor);
   return relu ? build_op1(b, OP_aten_relu_default, x) : x;
 }
 
@@ -141,7 +213,8 @@ void onnx_op_quantize(OnnxCall *c) {
   DType t = onnx_narrow_attr(c, "output_dtype", DT_U8, &bits);
   onnx_ignore(c, "saturate"); /* of 8-bit floats alone */
   if (zero) t = zero->type.dtype, bits = c->in[2]->bits;
-  onnx_set(c, 0, quantize_elements(c, in_units(c, x, scale), NULL, zero, t, bits));
+  Node *same = same_integers(c);
+  onnx_set(c, 0, same ? same : quantize_elements(c, in_units(c, x, scale), NULL, zero, t, bits));
   onnx_set_bits(c, 0, bits);
 }
 
@@ -227,14 +300,63 @@ static Node *sum_along(Build *b, Node *x, uint32_t axis) {
   return build_to(b, build_sum(b, build_to(b, x, DT_I32), 1u << axis, true), DT_I32);
 }
 
-/* Signed bytes [m, k] times [k, n]; their zero points broadcast to them, NULL is 0. */
-static Node *product_of_bytes(Build *b, Node *x, Node *p, Node *y, Node *q) {
-  Node *sums = build_op2(b, OP_aten__int_mm_default, x, y);
-  if (p) {
-    Node *columns = sum_along(b, y, 0);
-    if (q) columns = build_sub(b, columns, build_mul_dim(b, q, y->type.shape[0]));
-    sums = build_sub(b, sums, build_mul(b, p, columns));
+/* Sums of a weight's elements, with a byte's sign, that share an index of its axis `kept`, times a
+ * number, and those of `more` unless that is NULL, where both are of the file: no kernel has to be
+ * compiled for them.  Else NULL. */
+static Node *sums_of_file(OnnxCall *c, const Node *y, uint32_t kept, int64_t times,
+                          const Node *more) {
+  if (graph_is(y, OP_aten_permute_default) && rank_of(y) == 2 &&
+      dim_is(y->args[1].items[0].dim, 1)) {
+    y = y->args[0].node;
+    kept = 1 - kept;
   }
+  const Weight *v = more ? onnx_weight_of(c, more) : NULL;
+  const Weight *w = onnx_weight_of(c, y);
+  if (!w || !weight_is_dense(w) || !w->data || !is_byte(y)) return NULL;
+  int64_t n = w->shape[kept], inner = 1, outer = 1;
+  for (uint32_t i = 0; i < kept; i++) outer *= w->shape[i];
+  for (uint32_t i = kept + 1; i < w->rank; i++) inner *= w->shape[i];
+  const uint8_t *data = w->data, half = y->type.dtype == DT_U8 ? 0 : BYTE_HALF;
+  uint32_t *sums = ARENA_ARRAY(c->b.in.g->arena, uint32_t, n);
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t k = 0; k < inner; k++)
+        sums[i] += (uint8_t)(*data++ ^ half) - (uint32_t)BYTE_HALF;
+  bool adds = v && v->rank == 1 && v->shape[0] == n && v->dtype == DT_I32 && weight_is_dense(v);
+  if (more && !adds) return NULL;
+  for (int64_t i = 0; i < n; i++) {
+    sums[i] *= (uint32_t)times;
+    if (adds) sums[i] += ((const uint32_t *)v->data)[i];
+  }
+  return onnx_table(c, DT_I32, 1, &n, sums);
+}
+
+/* The zero point with a byte's sign, where it is written in the file. */
+static bool has_literal_zero(const OnnxFactor *f, int64_t *zero) {
+  bool literal = is_literal(f->zero, zero);
+  if (f->x->type.dtype == DT_U8) *zero -= BYTE_HALF;
+  return literal;
+}
+
+/* p times the sums of columns of y less k times q, or NULL. */
+static Node *left_correction(OnnxCall *c, const OnnxFactor *left, const OnnxFactor *right) {
+  Build *b = &c->b;
+  Node *p = signed_zero(c, left), *q = signed_zero(c, right), *y = right->x;
+  int64_t point;
+  if (!p) return NULL;
+  bool literal = !q && has_literal_zero(left, &point);
+  Node *columns = sums_of_file(c, y, 1, literal ? point : 1, NULL);
+  if (columns && literal) return columns;
+  if (!columns) columns = sum_along(b, signed_bytes(b, y), 0);
+  if (q) columns = build_sub(b, columns, build_mul_dim(b, q, y->type.shape[0]));
+  return build_mul(b, p, columns);
+}
+
+/* Signed bytes [m, k] times [k, n], less the correction for the left one's zero point, or NULL; the
+ * right one's, q, broadcasts to it; NULL is 0. */
+static Node *product_of_bytes(Build *b, Node *x, Node *y, Node *correction, Node *q) {
+  Node *sums = build_op2(b, OP_aten__int_mm_default, x, y);
+  if (correction) sums = build_sub(b, sums, correction);
   return q ? build_sub(b, sums, build_mul(b, sum_along(b, x, 1), q)) : sums;
 }
 
@@ -270,9 +392,10 @@ Node *onnx_integer_product(OnnxCall *c, OnnxFactor left, OnnxFactor right) {
   Dim shape[GRAPH_RANK_MAX];
   memcpy(shape, left.x->type.shape, rank * sizeof *shape);
   Dim k = shape[rank - 1], rows[] = {infer_product(&b->in, shape, rank - 1), k};
-  Node *p = signed_zero(c, &left), *q = signed_zero(c, &right);
   Node *x = build_view(b, signed_bytes(b, left.x), 2, rows);
-  Node *sums = product_of_bytes(b, x, p, signed_bytes(b, right.x), q);
+  Node *correction = left_correction(c, &left, &right);
+  Node *q = signed_zero(c, &right);
+  Node *sums = product_of_bytes(b, x, signed_bytes(b, right.x), correction, q);
   shape[rank - 1] = sums->type.shape[1];
   return build_view(b, sums, rank, shape);
 }
@@ -361,14 +484,20 @@ static Node *bias_of_sums(OnnxCall *c, uint32_t i, const Dequantized *x, const D
   return onnx_node_of(c, m->in[0]);
 }
 
+static Node *product_of_scales(OnnxCall *c, const OnnxScaled *s, const Dequantized *x,
+                               const Dequantized *y) {
+  Node *known = known_factor(c, s->left, s->right, (OnnxPlace){NULL, 0});
+  return known ? known : build_mul(&c->b, x->scale, y->scale);
+}
+
 /* Result 0 is sums in those units, and what is added to these. */
-static void set_scaled(OnnxCall *c, Node *sums, Node *scale, Node *more) {
+static void set_scaled(OnnxCall *c, const OnnxScaled *scaled, Node *more) {
   Build *b = &c->b;
-  Node *y = build_mul(b, build_to(b, sums, DT_F32), scale);
+  Node *y = build_mul(b, build_to(b, scaled->sums, DT_F32), scaled->scale);
   onnx_set(c, 0, more ? build_add(b, y, more) : y);
   if (more || !c->out[0]) return;
   OnnxScaled *s = ARENA_NEW(b->in.g->arena, OnnxScaled);
-  *s = (OnnxScaled){sums, scale};
+  *s = *scaled;
   c->out[0]->scaled = s;
 }
 
@@ -385,17 +514,20 @@ bool onnx_set_dequantized_product(OnnxCall *c, bool turned, bool biased) {
   Node *sums = onnx_integer_product(c, x.factor, y.factor);
   Node *bias = biased ? bias_of_sums(c, 2, &x, &y) : NULL;
   if (bias) sums = build_add(b, sums, bias);
-  set_scaled(c, sums, build_mul(b, x.scale, y.scale),
-             biased && !bias ? onnx_optional(c, 2) : NULL);
+  OnnxScaled scaled = {sums, NULL, {x.maker, 1}, {y.maker, 1}};
+  scaled.scale = product_of_scales(c, &scaled, &x, &y);
+  set_scaled(c, &scaled, biased && !bias ? onnx_optional(c, 2) : NULL);
   return true;
 }
 
 /* Rescales in f32, by one factor, as ONNX Runtime does: the scale of the result is a fraction of
  * those of the factors. */
-static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, Node *zero) {
+static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, uint32_t axis) {
   Build *b = &c->b;
-  Node *factor = build_to(b, build_mul(b, x, y), DT_F32);
-  factor = build_div(b, factor, build_to(b, scale, DT_F32));
+  Node *zero = onnx_in(c, 7), *scale = build_to(b, onnx_in(c, 6), DT_F32);
+  Node *factor = known_factor(c, (OnnxPlace){c, 1}, (OnnxPlace){c, 4}, (OnnxPlace){c, 6});
+  if (factor) factor = align_to_axis(c, factor, axis, sums);
+  else factor = build_div(b, build_to(b, build_mul(b, x, y), DT_F32), scale);
   Node *units = build_mul(b, build_to(b, sums, DT_F32), factor);
   return quantize_elements(c, units, NULL, zero, zero->type.dtype, 0);
 }
@@ -404,7 +536,7 @@ static Node *rescaled(OnnxCall *c, Node *sums, Node *x, Node *y, Node *scale, No
 void onnx_op_qlinear_matmul(OnnxCall *c) {
   Node *x_scale = row_zero(c, onnx_in(c, 1)), *y_scale = onnx_in(c, 4);
   Node *sums = integer_product(c, 0, 2, 3, 5);
-  onnx_set(c, 0, rescaled(c, sums, x_scale, y_scale, onnx_in(c, 6), onnx_in(c, 7)));
+  onnx_set(c, 0, rescaled(c, sums, x_scale, y_scale, rank_of(sums) - 1));
 }
 
 /* ---- convolutions ----
@@ -480,28 +612,27 @@ static Node *along_channels(OnnxCall *c, Node *v, const Node *like) {
   return rank_of(v) == 1 ? build_along(&c->b, v, 1, rank_of(like)) : v;
 }
 
-/* An input of a call. */
-typedef struct {
-  OnnxCall *call;
-  uint32_t i;
-} Place;
-
 /* A convolution's sums of bytes, with `bias` of each channel, in i32 or NULL. */
 static Node *convolution_of_bytes(OnnxCall *c, const OnnxFactor *left, const OnnxFactor *right,
-                                  Place zero, Node *bias) {
+                                  OnnxPlace zero, Node *bias) {
   Build *b = &c->b;
   OnnxWindow w = onnx_window(c, left->x, right->x->type.shape + 2);
   int64_t groups = onnx_int(c, "group", 1), fill = 0;
   Node *p = signed_zero(c, left), *q = signed_zero(c, right);
   Node *x = signed_bytes(b, left->x), *y = signed_bytes(b, right->x);
-  if (!known_zero(zero.call, zero.i, left->x->type.dtype, &fill)) {
+  Node *of_weight = NULL;
+  bool known = known_zero(zero.call, zero.i, left->x->type.dtype, &fill);
+  if (!known) {
     x = padded_bytes(c, &w, x, p);
     memset(w.before, 0, sizeof w.before);
     memset(w.after, 0, sizeof w.after);
   }
   Node *sums = sums_of_windows(c, &w, x, y, groups, fill);
-  if (p) {
-    Node *of_weight = build_sum(b, build_to(b, y, DT_I32), all_axes(y) & ~1u, false);
+  if (p && known && !q) of_weight = sums_of_file(c, right->x, 0, -fill, bias);
+  if (of_weight) {
+    bias = of_weight;
+  } else if (p) {
+    of_weight = build_sum(b, build_to(b, y, DT_I32), all_axes(y) & ~1u, false);
     of_weight = build_to(b, of_weight, DT_I32);
     Dim terms = infer_product(&b->in, y->type.shape + 1, rank_of(y) - 1);
     if (q) of_weight = build_sub(b, of_weight, build_mul_dim(b, q, terms));
@@ -541,7 +672,7 @@ static Node *integer_convolution(OnnxCall *c, const OnnxFactor *x, const OnnxFac
                                  uint32_t zero, Node *bias) {
   check_quantized_weight(c, &x->x->type, &weight->x->type);
   bool bytes = is_byte(x->x) && is_byte(weight->x) && (!x->zero || !rank_of(x->zero));
-  if (bytes) return convolution_of_bytes(c, x, weight, (Place){c, zero}, bias);
+  if (bytes) return convolution_of_bytes(c, x, weight, (OnnxPlace){c, zero}, bias);
   Node *sums = convolution_of_integers(c, x, weight);
   return bias ? build_add(&c->b, sums, along_channels(c, bias, sums)) : sums;
 }
@@ -559,7 +690,7 @@ void onnx_op_qlinear_conv(OnnxCall *c) {
   if (last) x.x = onnx_move_channels(c, x.x, false);
   Node *sums = integer_convolution(c, &x, &weight, 2, onnx_optional(c, 8));
   Node *weight_scale = align_to_axis(c, onnx_in(c, 4), 1, sums);
-  Node *y = rescaled(c, sums, onnx_in(c, 1), weight_scale, onnx_in(c, 6), onnx_in(c, 7));
+  Node *y = rescaled(c, sums, onnx_in(c, 1), weight_scale, 1);
   onnx_set(c, 0, last ? onnx_move_channels(c, y, true) : y);
 }
 
@@ -573,8 +704,9 @@ bool onnx_set_dequantized_convolution(OnnxCall *c) {
   if (!find_dequantized(c, c->in[0], GRAPH_RANK_MAX, &x)) return false;
   if (!find_dequantized(c, c->in[1], 0, &y)) return false;
   Node *bias = bias_of_sums(c, 2, &x, &y), *more = bias ? NULL : onnx_optional(c, 2);
-  Node *sums = convolution_of_bytes(c, &x.factor, &y.factor, (Place){x.maker, 2}, bias);
-  set_scaled(c, sums, along_channels(c, build_mul(b, x.scale, y.scale), sums),
-             more ? along_channels(c, more, sums) : NULL);
+  Node *sums = convolution_of_bytes(c, &x.factor, &y.factor, (OnnxPlace){x.maker, 2}, bias);
+  OnnxScaled scaled = {sums, NULL, {x.maker, 1}, {y.maker, 1}};
+  scaled.scale = along_channels(c, product_of_scales(c, &scaled, &x, &y), sums);
+  set_scaled(c, &scaled, more ? along_channels(c, more, sums) : NULL);
   return true;
 }
