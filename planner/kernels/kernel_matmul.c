@@ -220,6 +220,55 @@ static void kernel_panels(Text *out, Kernel *k) {
               sizeof slots / sizeof *slots);
 }
 
+/* Columns of the product, which are the right operand's rows in memory. */
+static const char *turned_rows(Kernel *k) {
+  Dim n = k->group->extent[2];
+  const char *columns = kernel_index(k, n, NULL);
+  if (!dim_is_int(n)) return arena_printf(k->arena, "    row = tl.minimum(row, %s - 1)", columns);
+  return arena_printf(k->arena, "    if %s %% BM != 0:\n        row = tl.minimum(row, %s - 1)",
+                      columns, columns);
+}
+
+static Left turned_left(Kernel *k, Dim row, Dim left_k) {
+  Dims *d = k->graph->dims;
+  ConcatSource p = {.operand = k->group->nodes.data[0]->args[1].node,
+                    .index = {dim_mul(d, left_k, dim_int(d, word_of_panels(k))), row}};
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  return (Left){p.operand, linear_of_index(d, p.index, t->shape, t->rank)};
+}
+
+/* The kernel of a product that is computed as its transpose (panels.h). */
+static void kernel_turned(Text *out, Kernel *k, Node *panels) {
+  const Group *g = k->group;
+  Dims *d = k->graph->dims;
+  int64_t word = word_of_panels(k);
+  Dim width = panels->type.shape[2], run = panels->type.shape[1];
+  Dim row = dim_shared_index(d, "row", g->extent[2]);
+  Dim left_k = dim_shared_index(d, "ka", run), right_k = dim_shared_index(d, "kb", run);
+  Dim panel = dim_shared_index(d, "panel", panels->type.shape[0]);
+  Dim column = dim_shared_index(d, "column", width);
+  product_bind(k);
+  kernel_bind(k, row, "row", AXIS_M);
+  kernel_bind(k, left_k, "ka", AXIS_N);
+  kernel_bind(k, right_k, "kb", AXIS_M);
+  kernel_bind(k, panel, "panel", 0);
+  kernel_bind(k, column, "column", AXIS_N);
+  const char *left = left_pointers(k, turned_left(k, row, left_k));
+  const char *right = right_pointers(k, panels, panel, right_k, column);
+  Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
+                  {"n", kernel_extent(k, g->extent[2])},
+                  {"k", kernel_index(k, run, NULL)},
+                  {"row", turned_rows(k)},
+                  {"sums", dtype_lang_name(loop_dtype(g->nodes.data[0], word))},
+                  {"precision", word_precision(word)},
+                  {"after", after_sums(word)},
+                  {"left", left},
+                  {"right", right}};
+  product_epilogue(k);
+  kernel_emit(out, k, "panels_turned.py", slots, sizeof slots / sizeof *slots);
+}
+
 void product_source(Kernel *k, ConcatSource *p) {
   Dim from[GRAPH_RANK_MAX];
   while (!k->f->of[p->operand->id] && p->operand->kind != NODE_INPUT) {
@@ -672,6 +721,11 @@ void kernel_matmul(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   Node *n = g->nodes.data[0];
+  Node *turned = panels_turned(k->graph, n);
+  if (turned) {
+    kernel_turned(out, k, turned);
+    return;
+  }
   if (k->graph->host && panels_of(n->args[1].node)) {
     kernel_panels(out, k);
     return;

@@ -378,8 +378,23 @@ static void pack_matrix(Freeze *f, Node *n) {
   *packed = n->args[1].node;
 }
 
+/* A linear layer whose weight each run is given: rows of the weight are read in place, and the left
+ * operand is packed, which is smaller. */
+static bool turn_given_matrix(Freeze *f, Node *n) {
+  enum { ROWS_LEAST = 16, COLUMNS_LEAST = 64 };
+  Dim rows = n->type.shape[0], columns = n->type.shape[1];
+  if (!dim_is_int(rows) || !dim_is_int(columns)) return false;
+  if (rows->value < ROWS_LEAST || columns->value < COLUMNS_LEAST) return false;
+  if (rows->value > columns->value && rows->value >= ROWS_PACKED) return false;
+  Build b = freeze_build(f, n);
+  Node *panels = panels_turn(&b, n);
+  if (panels) n->args[0] = arg_node(panels);
+  return panels != NULL;
+}
+
 static void pack_given_matrix(Freeze *f, Node *n) {
   Node *left = n->args[0].node, *right = n->args[1].node;
+  if (turn_given_matrix(f, n)) return;
   if (right->id >= f->nids || dim_likely(f->g->dims, n->type.shape[0]) < ROWS_PACKED) return;
   if (!has_words(f->g, n) || (!f->packed[right->id] && !pack_panels(f, n))) return;
   if (!f->packed[right->id]) f->packed[right->id] = n->args[1].node;

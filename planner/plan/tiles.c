@@ -591,6 +591,36 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
   return c;
 }
 
+/* Steps of a turned product: 2 KiB of a row at most, or `most`, where few steps divide k. */
+static int64_t turned_steps(int64_t k, int64_t bytes, int64_t most) {
+  enum { BYTES = 2048, LEAST = 64 };
+  int64_t steps = BYTES / bytes;
+  if (k <= steps) return k;
+  while (k % steps) steps--;
+  return steps >= LEAST ? steps : most;
+}
+
+/* Columns of turned products are rows of blocks of any number of vectors, and lanes of what is
+ * stored. */
+static StepChoice turned_choice(const Tiles *t, const Group *g, const Node *panels) {
+  enum { ROWS = 48, UNIT_ROWS = 64 };
+  const Dim *e = g->extent;
+  int64_t word = strided_word(g->nodes.data[0]->args[1].node->type.dtype);
+  bool unit = tiling_has_tiles(word);
+  Tile tile = tiling_panels(0, e[2]->value, e[3]->value / word, e[3]->value / word,
+                            (int)panels->type.shape[2]->value, unit);
+  StepChoice c = choice_new(t);
+  int64_t bm = unit ? UNIT_ROWS : ROWS;
+  add_choice_constexpr(t, &c, "BM", bm);
+  add_choice_constexpr(t, &c, "BN", tile.bn);
+  int64_t bytes = word * dtype_bytes(g->nodes.data[0]->args[1].node->type.dtype);
+  add_choice_constexpr(t, &c, "BK", turned_steps(e[3]->value / word, bytes, tile.bk));
+  c.grid[0] =
+      dim_mul(t->graph->dims, blocks_of_size(t, e[2], bm), blocks_of_size(t, e[1], tile.bn));
+  c.grid[1] = e[0];
+  return c;
+}
+
 /* An extent as tiles are chosen for it: an open one is not taken for a small one, since tiles of
  * few rows are slow for many.  0: nothing is known. */
 static int64_t tiled_extent(const Tiles *t, Dim n) {
@@ -815,7 +845,12 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   bool known = group_product(t, g, &p);
   if (!t->gpu) {
     const Node *right = g->nodes.data[0]->args[1].node;
+    const Node *turned = panels_turned(t->graph, g->nodes.data[0]);
     bool panels = panels_of(right) != NULL;
+    if (turned) {
+      add_step_choice(t, s, turned_choice(t, g, turned));
+      return;
+    }
     add_step_choice(t, s, panels ? panels_choice(t, g) : cpu_choice(t, g, known ? &p : NULL));
     return;
   }

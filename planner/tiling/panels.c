@@ -12,9 +12,15 @@
 enum { VECTORS = 2, VECTORS_OF_MANY_REGISTERS = 4, MANY_REGISTERS = 32, LEAST_DEPTH = 64 };
 enum { PANEL_AXES = 4 };
 
-int panels_width(void) {
+/* Numbers of a vector: of words, however short the elements are, or of 64 bits. */
+static int lanes_of(DType t) {
+  return machine_find("cpu")->lanes * (int)sizeof(float) /
+         (t == DT_F64 ? (int)sizeof(double) : (int)sizeof(float));
+}
+
+int panels_width(DType t) {
   const Machine *m = machine_find("cpu");
-  return m->lanes * (m->regs >= MANY_REGISTERS ? VECTORS_OF_MANY_REGISTERS : VECTORS);
+  return lanes_of(t) * (m->regs >= MANY_REGISTERS ? VECTORS_OF_MANY_REGISTERS : VECTORS);
 }
 
 /* Has a product that sums up k elements steps that are worth it? */
@@ -45,9 +51,9 @@ static Node *pack_columns(Build *b, Node *y, int width) {
 
 /* Columns of a panel for the least work: a narrow panel has fewer sums for each load, and a wide
  * one more columns that are none. */
-static int width_for(int64_t columns) {
+static int width_for(int64_t columns, DType t) {
   static const double costs[] = {1.4, 1.1, 1.03, 1};
-  int lanes = machine_find("cpu")->lanes, most = panels_width() / lanes, best = most;
+  int lanes = lanes_of(t), most = panels_width(t) / lanes, best = most;
   double least = 0;
   for (int vectors = most; vectors > 0; vectors--) {
     int width = vectors * lanes;
@@ -65,10 +71,10 @@ Node *panels_pack(Build *b, Node *y) {
   const ValueType *t = &y->type;
   int64_t word = strided_word(t->dtype);
   bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
-  if ((t->dtype != DT_F32 && word == 1) || !known) return NULL;
+  if ((t->dtype != DT_F32 && t->dtype != DT_F64 && word == 1) || !known) return NULL;
   Dim rows = t->shape[0], columns = t->shape[1];
   if (!rows->value || rows->value % word || columns->value < COLUMNS_LEAST) return NULL;
-  int width = word == 2 ? panels_width() : width_for(columns->value);
+  int width = word == 2 ? panels_width(t->dtype) : width_for(columns->value, t->dtype);
   if (columns->value < width && word == 2) return NULL;
   if (!has_depth(rows->value / word, width)) return NULL;
   return pack_columns(b, y, width);
@@ -88,7 +94,7 @@ static int64_t rows_of(const ValueType *t) {
 
 /* A panel has columns of one group; 0: a vector would have those of two. */
 static int width_of_group(int64_t columns) {
-  int lanes = machine_find("cpu")->lanes, width = panels_width();
+  int lanes = lanes_of(DT_F32), width = panels_width(DT_F32);
   while (width && columns % width) width -= lanes;
   return width;
 }
@@ -103,7 +109,8 @@ static int width_of_window(Graph *g, const Node *convolution) {
   Dim columns = t->shape[t->rank - 1], run = panels_run(g, convolution);
   int64_t groups = graph_arg(g, convolution, "groups").dim->value;
   if (!rows_of(t) || !dim_is_int(columns) || groups < 1 || columns->value < groups) return 0;
-  int width = groups > 1 ? width_of_group(columns->value / groups) : width_for(columns->value);
+  int width = groups > 1 ? width_of_group(columns->value / groups)
+                         : width_for(columns->value, t->dtype);
   int64_t word = strided_word(t->dtype), words = run->value / word;
   if (run->value % word || t->shape[t->rank - 2]->value % word) return 0;
   bool reads = word > 1 || words >= RUN_LEAST;
@@ -127,9 +134,8 @@ static Node *operand_of(const Node *n, OpId op) {
   return is ? n->args[0].node : NULL;
 }
 
-static bool is_width(const Dim width) {
-  int lanes = machine_find("cpu")->lanes;
-  return dim_is_int(width) && width->value % lanes == 0 && width->value <= panels_width();
+static bool is_width(const Dim width, DType t) {
+  return dim_is_int(width) && width->value % lanes_of(t) == 0 && width->value <= panels_width(t);
 }
 
 /* Are its columns the first ones of its operand? */
@@ -147,7 +153,7 @@ static Node *panels_of_matrix(const Node *y) {
   Node *panels = operand_of(back, OP_aten_permute_default);
   if (!operand_of(panels, OP_aten_clone_default) || panels->type.rank != PANEL_AXES) return NULL;
   const Dim *shape = panels->type.shape;
-  bool are = rows_of(&panels->type) && is_width(shape[2]) && view->type.rank == 2 &&
+  bool are = rows_of(&panels->type) && is_width(shape[2], y->type.dtype) && view->type.rank == 2 &&
              dim_is(shape[3], strided_word(y->type.dtype)) &&
              view->type.shape[0] == y->type.shape[0] && back->type.shape[0] == shape[1] &&
              back->type.shape[1] == shape[3] &&
@@ -158,6 +164,35 @@ static Node *panels_of_matrix(const Node *y) {
 Node *panels_of(const Node *y) {
   const Node *matrix = y->type.rank == 2 ? y : operand_of(y, OP_aten_view_default);
   return matrix && matrix->type.rank == 2 ? panels_of_matrix(matrix) : NULL;
+}
+
+/* ---- products that are computed as their transposes ---- */
+
+/* Are the right operand's columns rows in memory, of the left one's dtype? */
+static bool has_rows_of_right(Graph *g, const Node *product) {
+  Strided s;
+  Node *left = product->args[0].node, *right = product->args[1].node;
+  const ValueType *t = &right->type;
+  bool same = t->dtype == left->type.dtype && t->rank == 2 && left->type.rank == 2;
+  if (!same || !strided_of(g, right, &s) || !dim_is(s.stride[0], 1)) return false;
+  bool gathered = s.memory->kind == NODE_CALL && prim_kind(s.memory->op) == PRIM_GATHER;
+  return !gathered && dim_divisible(t->shape[0], strided_word(t->dtype));
+}
+
+static const uint32_t swapped[] = {1, 0};
+
+Node *panels_turn(Build *b, const Node *product) {
+  if (!has_rows_of_right(b->in.g, product)) return NULL;
+  Node *packed = panels_pack(b, build_permute(b, product->args[0].node, swapped));
+  return packed ? build_permute(b, packed, swapped) : NULL;
+}
+
+Node *panels_turned(Graph *g, const Node *product) {
+  if (!g->host || !graph_is(product, OP_aten_mm_default)) return NULL;
+  uint32_t axes[GRAPH_RANK_MAX];
+  Node *x = product->args[0].node, *y = strided_unpermuted(x, axes);
+  bool swaps = y != x && x->type.rank == 2 && axes[0] == 1;
+  return swaps && has_rows_of_right(g, product) ? panels_of(y) : NULL;
 }
 
 Dim panels_run(Graph *g, const Node *convolution) {

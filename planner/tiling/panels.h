@@ -1,7 +1,7 @@
 /* Weights of products of matrices as CPUs read them: in panels, each the columns that one block of
  * registers takes, row after row.  A weight y[k, n] is stored as [n / width, k / word, width,
- * word], with words (graph/analysis/strided.h) along the sum, or of one element of 32 bits.  Pass
- * pack makes it, as a clone with views around it that give y back, and the kernel knows it by
+ * word], with words (graph/analysis/strided.h) along the sum, or of one element of 32 or 64 bits.
+ * Pass pack makes it, as a clone with views around it that give y back, and the kernel knows it by
  * these. */
 #ifndef NEREID_PLANNER_TILING_PANELS_H
 #define NEREID_PLANNER_TILING_PANELS_H
@@ -9,9 +9,14 @@
 #include "graph/builders/node_builder.h"
 
 /* Columns of a panel of a matrix with many, on the CPU at hand. */
-int panels_width(void);
+int panels_width(DType t);
 /* y as a view of its panels; NULL if its sizes or its dtype do not suit. */
 Node *panels_pack(Build *b, Node *y);
+/* The product's left operand, packed, as a view of panels of its rows, where the right one's
+ * columns are rows in memory; NULL if that does not suit. */
+Node *panels_turn(Build *b, const Node *product);
+/* These panels of a product that is computed as its transpose; NULL: it is not. */
+Node *panels_turned(Graph *g, const Node *product);
 /* Has a convolution's weight [window, C, O] panels?  Not where its sizes are open. */
 bool panels_suit_window(Graph *g, const Node *convolution);
 /* The weight, of f32 or bytes, as a view of its panels, with window and C as rows; a panel has

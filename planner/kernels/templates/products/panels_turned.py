@@ -1,0 +1,27 @@
+@triton.jit
+def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    # The transpose of a product, BM of its columns by BN of its rows: the right operand's columns
+    # are rows in memory, which are read in place, and the left operand lies in panels of BN rows.
+    # BK divides what is summed up, and what follows the last column is that one again, so that
+    # loads have no masks.
+    pid = tl.program_id(0){{wide}}
+    panels = tl.cdiv({{m}}, BN)
+    block = pid // panels
+    panel = pid % panels
+    column = tl.arange(0, BN)[None, :]
+    row = block * BM + tl.arange(0, BM)[:, None]
+{{row}}
+    acc = tl.zeros([BM, BN], dtype=tl.{{sums}})
+    for start in range(0, {{k}}, BK):
+        ka = start + tl.arange(0, BK)[None, :]{{wide}}
+        kb = start + tl.arange(0, BK)[:, None]{{wide}}
+        left = tl.load({{left}})
+        right = tl.load({{right}})
+        acc = tl.dot(left, right, acc, input_precision="{{precision}}")
+{{after}}
+    acc = tl.trans(acc)
+    m = panel * BN + tl.arange(0, BN)[:, None]
+    n = block * BM + tl.arange(0, BM)[None, :]
+    mmask = m < {{m}}
+    nmask = n < {{n}}
+{{body}}
