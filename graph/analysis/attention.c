@@ -257,8 +257,8 @@ static bool is_turned(const Attention *x, int processors) {
   enum { LANES = 16 };
   bool many = !dim_is_int(x->own_rows) || x->own_rows->value >= LANES;
   bool whole = x->width->value % LANES == 0 && x->columns->value % LANES == 0;
-  return !processors && x->kind == ATTENTION_FORWARD && x->query->type.dtype == DT_F32 &&
-         x->wide == DT_F32 && !x->seed && !x->block_rows && x->splits == 1 && many && whole;
+  bool plain = x->kind == ATTENTION_FORWARD && !x->seed && !x->block_rows && x->splits == 1;
+  return !processors && plain && x->wide == DT_F32 && many && whole;
 }
 
 static AttentionShape shape_of_turned(const Attention *x, AttentionShape s) {

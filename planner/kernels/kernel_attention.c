@@ -826,6 +826,13 @@ static bool is_computed(const AttentionWriter *w, const KeyTile *t) {
          attention_unpacks(w->k->graph, w->k->group->nodes.data[0], t->operand);
 }
 
+/* Turned tiles are of the sums' dtype: a CPU multiplies these, and would widen others for each
+ * product. */
+static const char *widening(const AttentionWriter *w) {
+  bool widens = w->shape->turned && w->x.query->type.dtype != w->x.wide;
+  return widens ? arena_printf(w->k->arena, ".to(tl.%s)", dtype_lang_name(w->x.wide)) : "";
+}
+
 static void load_tiles(AttentionWriter *w, Text *out, const KeyTile *tiles, bool edge) {
   for (int i = 0; i < 2; i++) {
     const KeyTile *t = &tiles[i];
@@ -833,8 +840,8 @@ static void load_tiles(AttentionWriter *w, Text *out, const KeyTile *tiles, bool
     const char *at = attention_key_pointers(w, t->operand, t->row, t->column, t->first, t->second);
     bool any = edge || w->x.block_rows > 0; /* any block of a table may be the last */
     const char *mask = attention_and(w->k, any ? t->key_ends : NULL, t->ends);
-    text_printf(out, "\n            %s = tl.load(%s%s)", t->name, at,
-                attention_masked_by(w->k, mask));
+    text_printf(out, "\n            %s = tl.load(%s%s)%s", t->name, at,
+                attention_masked_by(w->k, mask), widening(w));
   }
 }
 
@@ -913,6 +920,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"own_cut", attention_own_cut(&w)},
       {"walked_cut", attention_walked_cut(&w)},
       {"query", query},
+      {"widening", widening(&w)},
       {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
       {"loads", loads},
       {"loop", attention_loop(&w)},
@@ -933,6 +941,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"hide", attention_hide(&w)},
       {"bounds", attention_bounds(&w)},
       {"wide", dtype_lang_name(x->wide)},
-      {"precision", product_precision(k->graph, x->query->type.dtype, ROUNDS_AS_PRODUCT)}};
+      {"precision",
+       product_precision(k->graph, turned ? x->wide : x->query->type.dtype, ROUNDS_AS_PRODUCT)}};
   kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);
 }

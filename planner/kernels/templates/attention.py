@@ -34,7 +34,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
     mmask = m < {{rows}}
     d = tl.arange(0, BD){{across}}
 {{e}}
-    query = tl.load({{query}}, mask=mmask{{query_mask}}, other=0.0)
+    query = tl.load({{query}}, mask=mmask{{query_mask}}, other=0.0){{widening}}
 {{shrunk}}
     most = tl.full([BM], {{least}}, tl.{{wide}})
     total = tl.zeros([BM], tl.{{wide}})

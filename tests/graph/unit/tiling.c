@@ -187,6 +187,17 @@ static void test_packed_warps(void) {
   }
 }
 
+/* Are rows lanes, in blocks whose rests are no single rows where that can be? */
+static bool is_turned(Dims *d, int64_t rows, int64_t keys, int64_t bm, int64_t bn) {
+  Node query = {.type = {.kind = VALUE_TENSOR, .dtype = DT_BF16}};
+  Attention x = {.query = &query, .wide = DT_F32, .batches = dim_int(d, 12), .splits = 1};
+  x.rows = x.own_rows = dim_int(d, rows);
+  x.keys = x.walked = dim_int(d, keys);
+  x.width = x.columns = dim_int(d, 64);
+  AttentionShape s = attention_shape(&x, 0, false);
+  return s.turned && s.bm == bm && s.bn == bn;
+}
+
 static int64_t block_of(Dims *d, int64_t rows, int processors) {
   Node query = {.type = {.kind = VALUE_TENSOR, .dtype = DT_F32}};
   Attention x = {.query = &query,
@@ -205,7 +216,10 @@ static void test_attention(void) {
   check(block_of(d, 197, 132) == 64 && block_of(d, 7, 132) == 16, "a GPU's blocks are powers of 2");
   check(block_of(d, 197, 0) == 50 && block_of(d, 128, 0) == 64, "a CPU's are as equal as can be");
   check(block_of(d, 65, 0) == 35 && block_of(d, 43, 0) == 44, "and have register blocks");
-  check(block_of(d, 7, 0) == 16 && block_of(d, 1, 0) == 16, "few rows");
+  check(is_turned(d, 64, 64, 64, 64) && is_turned(d, 197, 128, 32, 128), "rows of a CPU are lanes");
+  check(is_turned(d, 49, 49, 64, 45) && is_turned(d, 16, 1, 16, 1), "rests of few keys");
+  check(!is_turned(d, 15, 64, 15, 64), "few rows are not lanes");
+  check(block_of(d, 7, 0) == 7 && block_of(d, 1, 0) == 1, "few rows have a block of their number");
   arena_free(a);
 }
 
