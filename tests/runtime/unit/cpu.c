@@ -405,11 +405,47 @@ static void test_together(const TempFolder *t) {
   nereid_device_close(d);
 }
 
+/* Is the address in a mapping that is to have large pages?  -1: the system does not say. */
+static int has_large_pages(const char *p) {
+  FILE *f = fopen("/proc/self/smaps", "r");
+  char line[512];
+  unsigned long long from, end;
+  bool here = false;
+  int found = -1;
+  while (f && found < 0 && fgets(line, sizeof line, f)) {
+    if (sscanf(line, "%llx-%llx ", &from, &end) == 2)
+      here = (uintptr_t)p >= from && (uintptr_t)p < end;
+    else if (here && !strncmp(line, "VmFlags:", 8)) found = strstr(line, " hg") != NULL;
+  }
+  if (f) fclose(f);
+  return found;
+}
+
+static void test_large_pages(void) {
+  enum { MIB = 1 << 20, LARGE = 16 * MIB, SMALL = MIB };
+  nereid_device *d;
+  char *large, *small;
+  if (nereid_device_open(&d, "cpu")) abort();
+  if (nereid_alloc((void **)&large, d, LARGE) || nereid_alloc((void **)&small, d, SMALL)) abort();
+  if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) {
+    printf("1 skipped: no transparent huge pages\n");
+  } else {
+    check_call(has_large_pages(large + LARGE / 2) == 1, "much memory has large pages");
+    check_call(has_large_pages(small + SMALL / 2) == 0, "little has none");
+  }
+  memset(large, 1, LARGE);
+  memset(small, 1, SMALL);
+  nereid_free(d, large);
+  nereid_free(d, small);
+  nereid_device_close(d);
+}
+
 int main(void) {
   TempFolder t;
   char cc[TOOL_PATH], options[TOOL_PATH];
   if (temp_new(&t)) abort();
   setenv("NEREID_CACHE_DIR", t.path, 1);
+  test_large_pages();
   if (tool_find_cc(cc, options) && tool_find(cc, "gcc")) {
     test_running();
     test_threads();
