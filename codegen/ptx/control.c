@@ -172,6 +172,10 @@ static void unroll(Ptx *p, const NestStmt *s) {
     copy_words(p, s, per);
     return;
   }
+  if (ptx_load_runs(p, s)) {
+    note_size(p, s, before);
+    return;
+  }
   if (ptx_vote_on_tangents(p, s, &vote)) {
     expand(p, vote.before);
     expand(p, s);

@@ -245,6 +245,78 @@ void ptx_ld(Ptx *p, const NestStmt *s) {
   p->guard.kind = PO_NONE;
 }
 
+/* ---- loads of neighbors ---- */
+
+/* A word of an unrolled load. */
+typedef struct {
+  Address from;
+  Operand to;
+} WordLoad;
+
+typedef VEC(WordLoad) WordLoads;
+
+static void find_words(Ptx *p, const NestStmt *s, WordLoads *out) {
+  if (s->code != NEST_UNROLL) {
+    WordLoad x = {.from = ptx_address(p, &s->mems[0])};
+    ptx_dest_words(p, &s->dsts[0], (int)nest_int(s, NA_n, 1), &x.to);
+    size_t at = out->len;
+    vec_push(p->arena, out, x);
+    for (; at && out->data[at - 1].from.base.num == x.from.base.num &&
+           out->data[at - 1].from.bytes > x.from.bytes; at--)
+      out->data[at] = out->data[at - 1];
+    out->data[at] = x;
+    return;
+  }
+  for (int64_t i = 0; i < s->index->extent; i++) {
+    p->index[s->index->id] = i;
+    find_words(p, s->regions[0]->first, out);
+  }
+}
+
+static bool has_whole_words(Ptx *p, const NestStmt *s) {
+  if (s->code == NEST_LD) {
+    const Ref *r = &s->dsts[0];
+    int n = (int)nest_int(s, NA_n, 1);
+    return n == 1 || ptx_whole_words(p, r->var, ptx_subscript(p, r), n);
+  }
+  for (int64_t i = 0; i < s->index->extent; i++) {
+    p->index[s->index->id] = i;
+    if (!has_whole_words(p, s->regions[0]->first)) return false;
+  }
+  return true;
+}
+
+/* Words from i on that are neighbors and begin at a multiple of a vector of `most`. */
+static int count_neighbors(const WordLoads *x, size_t i, int most) {
+  enum { WORD = 4 };
+  const Address *first = &x->data[i].from;
+  if (i + (size_t)most > x->len || first->bytes % (most * WORD)) return 1;
+  for (int k = 1; k < most; k++) {
+    const Address *a = &x->data[i + (size_t)k].from;
+    if (a->base.kind != first->base.kind || a->base.num != first->base.num ||
+        strcmp(a->base.name, first->base.name) || a->bytes != first->bytes + k * WORD)
+      return 1;
+  }
+  return most;
+}
+
+bool ptx_load_runs(Ptx *p, const NestStmt *unroll) {
+  enum { MOST = 4 };
+  const NestStmt *ld = ptx_only_statement(unroll);
+  int run = ld && ld->code == NEST_LD ? (int)nest_int(ld, NA_run, 1) : 1;
+  if (run < 2 || run > MOST || !has_whole_words(p, unroll)) return false;
+  WordLoads words = {0};
+  find_words(p, unroll, &words);
+  for (size_t i = 0; i < words.len;) {
+    Operand to[MOST];
+    int n = count_neighbors(&words, i, run);
+    for (int k = 0; k < n; k++) to[k] = words.data[i + (size_t)k].to;
+    emit_load(p, ld, words.data[i].from, ".b32", to, n);
+    i += (size_t)n;
+  }
+  return true;
+}
+
 void ptx_st(Ptx *p, const NestStmt *s) {
   int n = (int)nest_int(s, NA_n, 1);
   DType t = s->type;

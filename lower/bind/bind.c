@@ -257,16 +257,9 @@ static void check_indices(Bind *s, const NestBlock *b) {
 
 /* ---- quotients of a vector's lanes ---- */
 
-/* The power of two by which a statement divides, or whose remainder it is; 0: none. */
-static int64_t dividing_power(const NestStmt *st) {
-  if (st->code != NEST_OP || st->nsrcs < 2) return 0;
-  const Ref *by = &st->srcs[1];
-  return bind_power(st->op, by->kind == REF_AFFINE && !by->sub.n ? by->sub.c : 0);
-}
-
 static void find_lane_cuts(Bind *s, const NestBlock *b) {
   for (const NestStmt *st = b->first; st; st = st->next) {
-    int64_t power = dividing_power(st);
+    int64_t power = bind_dividing_power(st);
     if (power > 1 && power < s->nest->lanes) s->lane_cuts |= power;
     for (uint32_t r = 0; r < st->nregions; r++) find_lane_cuts(s, st->regions[r]);
   }

@@ -86,8 +86,36 @@ static void refine_mem(Bind *s, const NestStmt *nest, const Mem *m) {
   }
 }
 
+int64_t bind_power(TileCode op, int64_t c) {
+  if (c <= 0) return 0;
+  if (op == TILE_SHR) c = c < 31 ? INT64_C(1) << c : 0;
+  else if (op == TILE_AND) c++;
+  else if (op != TILE_DIV && op != TILE_REM) return 0;
+  return c & (c - 1) ? 0 : c;
+}
+
+int64_t bind_dividing_power(const NestStmt *st) {
+  if (st->code != NEST_OP || st->nsrcs < 2) return 0;
+  const Ref *by = &st->srcs[1];
+  return bind_power(st->op, by->kind == REF_AFFINE && !by->sub.n ? by->sub.c : 0);
+}
+
+/* Splits digits of registers where quotients of the body end, if the machine has a number for each
+ * of them: indices are constants then, and addresses a base and constants. */
+static void cut_registers(Bind *s, const NestStmt *st) {
+  int64_t cut = bind_dividing_power(st);
+  if (cut < 2 || !machine_has(s->u->machine, HAS_EXPANDED_LOOPS)) return;
+  for (int d = 0; d < s->ndims && s->ndims < MAX_DIMS; d++) {
+    const Dim *x = &s->dims[d];
+    if (x->hw != HW_REG || x->axis < 0 || cut <= x->weight || cut % x->weight) continue;
+    int64_t low = cut / x->weight;
+    if (low < x->extent && x->extent % low == 0) split_dim(s, d, (int32_t)low);
+  }
+}
+
 static void refine_body(Bind *s, const NestStmt *nest) {
   for (const NestStmt *st = nest->regions[0]->first; st; st = st->next) {
+    cut_registers(s, st);
     for (uint32_t i = 0; i < st->ndsts; i++) refine_ref(s, nest, &st->dsts[i]);
     for (uint32_t i = 0; i < st->nsrcs; i++) refine_ref(s, nest, &st->srcs[i]);
     refine_ref(s, nest, &st->guard);

@@ -65,13 +65,13 @@ static Address bind_split_address(Bind *s, const NestStmt *st) {
   return a;
 }
 
-/* A power of two that divides the address, dim d left out: by its terms, or by a hint. */
-static int64_t alignment(Bind *s, const NestStmt *st, int d) {
+/* A power of two that divides the address, some dims left out: by its terms, or by a hint. */
+static int64_t alignment(Bind *s, const NestStmt *st, DimMask skip) {
   Value v = mem_address(s, &st->mems[0]);
   int64_t known = nest_int(st, NA_width, 1) * dtype_bytes(st->type);
   if (!v.is_form) return dtype_bytes(st->type);
   if (bind_has_rest(&v)) return known;
-  int64_t n = form_divisor(&v.form, (DimMask)1 << d), power = n & -n;
+  int64_t n = form_divisor(&v.form, skip), power = n & -n;
   const NestBuffer *b = st->mems[0].buffer;
   if (b) return power > b->align ? b->align : power;
   return nest_int(st, NA_hinted, 0) && known > power ? known : power;
@@ -88,13 +88,33 @@ static int64_t bind_vector_dim(Bind *s, const NestStmt *st, const Address *a, co
     if (x->hw != HW_REG || affine_coef(&a->bytes, x->index) != bytes ||
         (sub && affine_coef(sub, x->index) != 1) || a->base_mask >> d & 1 || guard->mask >> d & 1)
       continue;
-    int64_t n = x->extent & -x->extent, align = alignment(s, st, d);
+    int64_t n = x->extent & -x->extent, align = alignment(s, st, (DimMask)1 << d);
     while (n > 1 && (n * bytes > s->u->machine->vector_bytes || align % (n * bytes))) n /= 2;
     for (int k = 0; sub && k < sub->n; k++)
       while (n > 1 && sub->t[k].index != x->index && sub->t[k].coef % n) n /= 2;
     while (n > 1 && sub && sub->c % n) n /= 2;
     *dim = d;
     return n;
+  }
+  return 1;
+}
+
+/* A load takes n elements of dim d, which are a word: how many words are neighbors in memory, since
+ * another dim of registers goes on there.  The elements' registers are apart, so that they are no
+ * vector of the IR; 1: there are none. */
+static int64_t words_of_run(Bind *s, const NestStmt *st, const Address *a, int d, int64_t n) {
+  enum { WORD = 4 };
+  if (st->code != NEST_LD || st->mems[0].buffer || n * dtype_bytes(st->type) != WORD) return 1;
+  if (nest_int(st, NA_volatile, 0) || !machine_has(s->u->machine, HAS_VECTOR_ACCESSES)) return 1;
+  DimMask own = n > 1 ? (DimMask)1 << d : 0;
+  for (int e = 0; e < s->ndims; e++) {
+    const Dim *x = &s->dims[e];
+    if (x->hw != HW_REG || own >> e & 1 || a->base_mask >> e & 1) continue;
+    if (affine_coef(&a->bytes, x->index) != WORD) continue;
+    int64_t words = x->extent & -x->extent, align = alignment(s, st, own | (DimMask)1 << e);
+    while (words > 1 && (words * WORD > s->u->machine->vector_bytes || align % (words * WORD)))
+      words /= 2;
+    return n == 1 || s->dims[d].extent == n ? words : 1;
   }
   return 1;
 }
@@ -284,6 +304,7 @@ static void access_memory(Bind *s, const NestStmt *st) {
   bool number = st->code == NEST_ST && is_number(&src[0].ref);
   if (registers || number) n = bind_vector_dim(s, st, &a, &guard, number ? NULL : reg, &d);
   if (number && n > 1) src[0].ref = repeat_number(s, src[0].ref, st->type, n);
+  int64_t run = guard.ref.kind ? 1 : words_of_run(s, st, &a, d, n);
   Affine *subs[] = {&a.bytes, number ? &none : reg};
   NestBuilder outer = bind_open_vector(s, mask, d, n, subs, 2);
   NestStmt *out = nest_stmt(&s->b, st->code, st->ndsts, st->nsrcs);
@@ -295,6 +316,7 @@ static void access_memory(Bind *s, const NestStmt *st) {
   out->mems[0] = (Mem){st->mems[0].buffer, a.base, a.bytes};
   out->guard = guard.ref;
   if (n > 1) nest_set_int(s->nest, out, NA_n, n);
+  if (run > 1) nest_set_int(s->nest, out, NA_run, run);
   bind_close(s, outer);
   if (!repeated) return;
   outer = bind_open(s, dst_mask);

@@ -14,12 +14,14 @@ int bind_axis_of(const NestStmt *nest, const NestIndex *index);
 /* The two digits of a buffer's axis that is cut into panels, and of which `stride` is the lower's:
  * the index of the upper one, or -1. */
 int bind_panel_digit(const NestBuffer *b, int64_t stride);
+/* The power of two by which `op` with the constant c divides, or whose remainder it is; 0: none. */
+int64_t bind_power(TileCode op, int64_t c);
+/* The power of two by which a statement divides, or whose remainder it is; 0: none. */
+int64_t bind_dividing_power(const NestStmt *st);
 
 /* ---- bind_value.c ---- */
 Value bind_eval(Bind *s, Ref r, DType type, bool address);
 Value bind_eval_op(Bind *s, const NestStmt *st, bool address);
-/* The power of two by which `op` with the constant c divides, or whose remainder it is; 0: none. */
-int64_t bind_power(TileCode op, int64_t c);
 /* The value as a reference. */
 Value bind_materialized(Bind *s, Value v);
 Value bind_value_of(Bind *s, Ref r, DType t); /* both */

@@ -355,14 +355,6 @@ static bool split_division(Bind *s, TileCode op, const Value *x, const Value *y,
   return true;
 }
 
-int64_t bind_power(TileCode op, int64_t c) {
-  if (c <= 0) return 0;
-  if (op == TILE_SHR) c = c < 31 ? INT64_C(1) << c : 0;
-  else if (op == TILE_AND) c++;
-  else if (op != TILE_DIV && op != TILE_REM) return 0;
-  return c & (c - 1) ? 0 : c;
-}
-
 /* The power of two by which an op divides; 0: another number. */
 static int64_t dividing_power(const NestStmt *st, const Value *y) {
   int64_t c;

@@ -35,7 +35,7 @@ X(SPECIAL,        NT, 1,  0,  0, 0, ORDERED,             "kind",                
 X(LANE,           T,  1,  0,  0, 0, PURE|VARIES,         "",                          "the lane's number in its warp (i32)") \
 X(WARP,           T,  1,  0,  0, 0, PURE,                "",                          "the warp's number in its role (i32)") \
 /* -- memory: `n` elements from consecutive registers to consecutive addresses -- */ \
-X(LD,             NT, 1,  0,  1, 0, READ,                "n cache evict volatile width pinned hinted ahead", "load; registers whose guard is false keep their value.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `ahead`: it shall be copied to shared memory for that; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
+X(LD,             NT, 1,  0,  1, 0, READ,                "n cache evict volatile width pinned hinted ahead run", "load; registers whose guard is false keep their value; `run`: so many words of an unrolled load are neighbors in memory, from multiples of their bytes on.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `ahead`: it shall be copied to shared memory for that; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
 X(ST,             NT, 0,  1,  1, 0, WRITE,               "n cache evict width hinted everywhere", "store; `width` and `hinted` as of a load; `everywhere`: at that place of the shared memory of each block of the cluster") \
 X(PREFETCH,       T,  0,  0,  1, 0, READ,                "",                          "asks for the global memory there, which is loaded soon, perhaps; no effect otherwise, wherever it is") \
 X(ATOM,           NT, 1,  1,  1, 0, READ|WRITE|ATOMIC|VARIES, "kind sem scope",            "read-modify-write; the value before") \
@@ -96,6 +96,6 @@ X(RING_WAIT,      N,  0,  0,  0, 0, ORDERED,             "groups",              
   X(same, bool) X(columns, int) X(pinned, bool) X(hinted, bool) X(ahead, bool) X(contig, int)                  \
   X(constancy, int) X(div, int) X(shape, str) X(digits, int)          \
   X(asm, str) X(constraints, str) X(pack, int) X(turned, int) \
-  X(joins, bool) X(everywhere, bool) X(max_imprecise, int) X(open, bool) X(count, int) X(tx, int) X(map, str) X(written, bool)
+  X(run, int) X(joins, bool) X(everywhere, bool) X(max_imprecise, int) X(open, bool) X(count, int) X(tx, int) X(map, str) X(written, bool)
 
 #endif

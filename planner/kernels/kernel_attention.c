@@ -733,7 +733,7 @@ void attention_reserve_names(Kernel *k) {
       "delta", "seed",   "bits",    "keep",       "kept",     "dp",    "ds",    "dk",     "dmask",
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
       "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base",
-      "r"};
+      "r",     "order"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -924,6 +924,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
       {"loads", loads},
       {"loop", attention_loop(&w)},
+      {"key_numbers", attention_keys(&w)},
       {"table", x->block_rows ? "table, " : ""},
       {"scaled", scale_factor(&w, false)},
       {"highest", find_highest(&w, scale_factor(&w, true))},

@@ -204,3 +204,62 @@ Value attention_value_of_scores(AttentionWriter *w, Node *n) {
   bool whole;
   return value_of_scores(w, n, &whole);
 }
+
+/* ---- the order of keys ---- */
+
+typedef struct {
+  const Kernel *k;
+  bool *seen; /* by node id */
+  bool found;
+} TableWalk;
+
+/* A tensor of rows and keys that is loaded for each score. */
+static void find_table(Node **node, void *ctx) {
+  enum { LEAST = 2, MOST = 4 };
+  TableWalk *walk = ctx;
+  const Node *n = *node;
+  const ValueType *t = &n->type;
+  if (t->kind != VALUE_TENSOR || walk->found || walk->seen[n->id]) return;
+  walk->seen[n->id] = true;
+  if (kernel_loads(walk->k, n)) {
+    unsigned bytes = dtype_bytes(t->dtype);
+    walk->found = t->rank >= 2 && bytes >= LEAST && bytes <= MOST &&
+                  !dim_is(t->shape[t->rank - 1], 1) && !dim_is(t->shape[t->rank - 2], 1);
+    return;
+  }
+  bool gathers = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_GATHER;
+  if (!gathers && !is_tile(n)) graph_each_use(*node, find_table, ctx);
+}
+
+/* A thread has two neighbors of eight scores of a row.  Where scores are added to a table's
+ * numbers, keys of 32 are in the order in which a thread's scores are eight neighbors in the table,
+ * so that it loads vectors; copies of keys and values as boxes have them in that order, too. */
+static bool orders_keys(const AttentionWriter *w) {
+  enum { ORDERED = 32, LEAST_ROWS = 64 };
+  const Attention *x = &w->x;
+  TableWalk walk = {w->k, ARENA_ARRAY(w->k->arena, bool, w->k->graph->nids), false};
+  Node *scores = x->scores, *mask = x->mask;
+  bool fits = x->kind == ATTENTION_FORWARD && !w->k->graph->host && !w->ragged && !x->block_rows;
+  if (!fits) return false;
+  if (w->shape->bn % ORDERED || w->shape->bn & (w->shape->bn - 1) || w->shape->bm < LEAST_ROWS)
+    return false;
+  if (!dtype_is_half(x->query->type.dtype)) return false;
+  if (scores) find_table(&scores, &walk);
+  if (mask) find_table(&mask, &walk);
+  return walk.found;
+}
+
+const char *attention_keys(AttentionWriter *w) {
+  if (orders_keys(w))
+    return "        order = tl.arange(0, BN)\n"
+           "        order = order // 32 * 32 + order % 8 // 2 * 8 + "
+           "order // 8 % 4 * 2 + order % 2\n"
+           "        n = start + order[None, :]\n"
+           "        s = start + order[:, None]\n";
+  const char *down = "[:, None]", *across = "[None, :]";
+  bool turned = w->shape->turned;
+  return arena_printf(w->k->arena,
+                      "        n = start + tl.arange(0, BN)%s\n"
+                      "        s = start + tl.arange(0, BN)%s\n",
+                      turned ? down : across, turned ? across : down);
+}

@@ -6,8 +6,7 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, {{bound
     e = tl.arange(0, BE){{across}}
 {{seed}}
 {{loop}}
-        n = start + tl.arange(0, BN){{across}}
-        s = start + tl.arange(0, BN){{down}}
+{{key_numbers}}
 {{walked_cut}}
 {{loads}}
         scores = tl.dot({{query_by_key}}{{precision}}){{scaled}}
