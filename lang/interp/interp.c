@@ -68,6 +68,7 @@ static Prog *start_program(Run *r) {
   p->id[0] = (uint32_t)(program % r->grid[0]);
   p->id[1] = (uint32_t)(program / r->grid[0] % r->grid[1]);
   p->id[2] = (uint32_t)(program / r->grid[0] / r->grid[1]);
+  p->joins = 0;
   p->lanes = 1;
   p->state = PROG_READY;
   r->iterations = 0;

@@ -157,9 +157,9 @@ static Join *join_of(Prog *p, const Inst *in) {
   uint64_t program = p->index / r->cluster;
   for (size_t i = 0; i < r->joins.len; i++) {
     Join *j = &r->joins.data[i];
-    if (j->left && j->program == program && j->op == in->op) return j;
+    if (j->left && j->program == program && j->number == p->joins) return j;
   }
-  Join fresh = {.program = program, .op = in->op, .left = r->cluster};
+  Join fresh = {.program = program, .number = p->joins, .left = r->cluster};
   fresh.results = interp_alloc(r, in->op->nargs * r->cluster * sizeof *fresh.results);
   size_t at = 0;
   while (at < r->joins.len && r->joins.data[at].left) at++;
@@ -177,7 +177,9 @@ static Val results_of_all(Prog *p, const Join *j, uint32_t operand) {
   return all;
 }
 
+/* A block may come to its next join before others have left this one. */
 static void leave_join(Prog *p, const Inst *in, Join *j) {
+  p->joins++;
   if (--j->left) return;
   for (uint32_t i = 0; i < in->op->nargs * p->run->cluster; i++)
     interp_clear(p->run, &j->results[i]);

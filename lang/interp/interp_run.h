@@ -69,8 +69,7 @@ typedef struct {
 /* The values that a program's thread blocks bring to a reduction that joins them, in their order,
  * as they arrive: operand by operand. */
 typedef struct {
-  uint64_t program;
-  const TileOp *op;
+  uint64_t program, number; /* number: of the joins that the program's blocks have had before */
   Val *results;
   uint32_t arrived, left;
   bool has[TILE_CLUSTER_MOST];
@@ -125,6 +124,7 @@ struct Prog {
   uint64_t index;
   uint32_t id[3];
   int32_t rank; /* among the thread blocks of the program */
+  uint64_t joins; /* of the blocks' reductions, until now */
   Val *vals; /* by value id */
   VEC(Frame) frames;
   VEC(Parked) parked;

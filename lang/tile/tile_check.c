@@ -130,9 +130,12 @@ static void check_grid(TileCheck *c, const TileOp *op) {
   if (tile_check_int(c, op, TA_axis, 0, 2)) tile_check_result_is(c, op, 0, type_scalar(DT_I32));
 }
 
-/* Every thread block of a cluster joins its result with the others' once. */
+/* Every thread block of a cluster joins its result with the others' as often as they do: once, or
+ * in a loop. */
 static bool check_cluster(TileCheck *c, const TileOp *op) {
-  if (c->fn->cluster && !op->parent->owner) return true;
+  const TileOp *loop = op->parent->owner;
+  while (loop && loop->code == TILE_FOR) loop = loop->parent->owner;
+  if (c->fn->cluster && !loop) return true;
   diag_error(c->diags, op->span, E_TILE_CLUSTER, tile_op_name(op->code));
   return false;
 }
