@@ -161,6 +161,8 @@
 #define E_NEST_CLUSTER_ORDER "`%s` does not take turns with `%s`, which comes first"
 #define E_NEST_CLUSTER "a cluster of %d thread blocks of %d warps; %d warps in all are the most"
 #define E_NEST_EXCHANGE "blocks exchange 4 or 8 bytes, which a %s has not"
+#define E_NEST_EXCHANGE_TURNS \
+  "an exchange has a value, and in a loop the parity of its mbarrier's phase"
 #define E_NEST_EXCHANGE_EARLY \
   "no `cluster.wait` is before the exchange: other thread blocks may not run yet"
 #define E_NEST_NO_CLUSTER "`%s` is for the body of a nest whose programs are clusters"

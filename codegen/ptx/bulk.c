@@ -93,38 +93,73 @@ void ptx_mbar_wait(Ptx *p, const NestStmt *s) {
 
 enum { EXCHANGE_PTX = 81 };
 
-/* The mbarrier expects what all warps of the cluster send. */
+static void count_at(Ptx *p, const char *text, const Mem *mbarrier, int64_t n) {
+  Address full = ptx_address(p, mbarrier);
+  ptx_begin(p);
+  ptx_puts(p, text);
+  ptx_put_address(p, &full);
+  ptx_puts(p, ", ");
+  ptx_put_int(p, n);
+  ptx_end(p);
+}
+
+static bool is_open(const NestStmt *s) {
+  return s && s->code == NEST_EXCHANGE && nest_int(s, NA_open, 0);
+}
+
+/* The mbarrier expects what all warps of the cluster send, by this statement and by those that left
+ * it open. */
+static void expect_exchange(Ptx *p, const NestStmt *s, const Mem *mbarrier) {
+  int64_t bytes = 0;
+  for (const NestStmt *x = s; x; x = x->prev)
+    if (x->code == NEST_EXCHANGE && x->mems[1].buffer == s->mems[1].buffer)
+      bytes += dtype_bytes(x->type);
+  count_at(p, "mbarrier.arrive.expect_tx.shared::cta.b64 _, ", mbarrier,
+           bytes * p->nest->cluster * p->nest->warps);
+}
+
+static Operand first_thread(Ptx *p) {
+  Operand thread = ptx_temp(p, RC_B32), first = ptx_temp(p, RC_PRED);
+  ptx_emit2(p, "mov.u32 $d, %tid.x", thread, thread);
+  ptx_emit(p, "setp.eq.u32 $d, $a, $b", first, thread, ptx_int(0), thread);
+  return first;
+}
+
+/* Those of a loop have two mbarriers in turns. */
 static void make_exchange(Ptx *p, const NestStmt *s) {
-  Address full = ptx_address(p, &s->mems[1]);
-  int64_t bytes = (int64_t)p->nest->cluster * p->nest->warps * dtype_bytes(s->type);
-  static const char *const texts[2] = {"mbarrier.init.shared::cta.b64 ",
-                                       "mbarrier.arrive.expect_tx.shared::cta.b64 _, "};
-  for (int i = 0; i < 2; i++) {
-    ptx_begin(p);
-    ptx_puts(p, texts[i]);
-    ptx_put_address(p, &full);
-    ptx_puts(p, ", ");
-    ptx_put_int(p, i ? bytes : 1);
-    ptx_end(p);
-    if (!i) ptx_emit2(p, "fence.mbarrier_init.release.cluster", ptx_int(0), ptx_int(0));
+  enum { MBARRIER_BYTES = 8 };
+  Mem m = {.buffer = s->mems[1].buffer};
+  for (uint32_t i = 0; i < s->nsrcs; i++) {
+    m.bytes = affine_const(i * MBARRIER_BYTES);
+    count_at(p, "mbarrier.init.shared::cta.b64 ", &m, 1);
+    ptx_emit2(p, "fence.mbarrier_init.release.cluster", ptx_int(0), ptx_int(0));
+    expect_exchange(p, s, &m);
+  }
+}
+
+static bool has_exchanges(const NestBlock *b) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    if (s->code == NEST_EXCHANGE) return true;
+    for (uint32_t r = 0; r < s->nregions; r++)
+      if (has_exchanges(s->regions[r])) return true;
+  }
+  return false;
+}
+
+static void make_exchanges(Ptx *p, const NestBlock *b) {
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    if (s->code == NEST_EXCHANGE && !is_open(s)) make_exchange(p, s);
+    for (uint32_t r = 0; r < s->nregions; r++) make_exchanges(p, s->regions[r]);
   }
 }
 
 /* A single thread makes the mbarriers before other blocks may send to this one. */
 bool ptx_make_exchanges(Ptx *p) {
-  Operand thread = ptx_temp(p, RC_B32), first = ptx_temp(p, RC_PRED), none = {0};
-  bool any = false;
-  for (const NestStmt *s = p->nest->body->first; s; s = s->next) {
-    if (s->code != NEST_EXCHANGE) continue;
-    p->guard = none;
-    if (!any) ptx_emit2(p, "mov.u32 $d, %tid.x", thread, thread);
-    if (!any) ptx_emit(p, "setp.eq.u32 $d, $a, $b", first, thread, ptx_int(0), thread);
-    any = true;
-    p->guard = first;
-    make_exchange(p, s);
-  }
-  p->guard = none;
-  return any;
+  if (!has_exchanges(p->nest->body)) return false;
+  p->guard = first_thread(p);
+  make_exchanges(p, p->nest->body);
+  p->guard.kind = PO_NONE;
+  return true;
 }
 
 /* Each store counts its bytes at the mbarrier of the block that it goes to. */
@@ -160,7 +195,14 @@ void ptx_exchange(Ptx *p, const NestStmt *s) {
     ptx_emit(p, "mapa.shared::cluster.u32 $d, $a, $b", counted, full, ptx_int(rank), full);
     send(p, s, value, there, counted);
   }
-  wait_parity(p, &s->mems[1], ptx_int(0));
+  if (is_open(s)) return;
+  bool again = s->nsrcs > 1;
+  wait_parity(p, &s->mems[1], again ? ptx_source(p, &s->srcs[1], DT_I32) : ptx_int(0));
+  if (!again) return;
+  /* The next phase can't end before all warps have been here again. */
+  p->guard = first_thread(p);
+  expect_exchange(p, s, &s->mems[1]);
+  p->guard.kind = PO_NONE;
 }
 
 /* The register with the address of the map's descriptor. */

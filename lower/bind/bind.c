@@ -164,6 +164,7 @@ static void forget_once(Bind *s, const NestStmt *st) {
 
 static void bind_stmt(Bind *s, const NestStmt *st) {
   s->b.span = st->span;
+  s->joined |= st->code == NEST_CLUSTER_WAIT;
   forget_once(s, st);
   switch (st->code) {
     case NEST_NEST: bind_nest(s, st); return;

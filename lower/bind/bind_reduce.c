@@ -341,11 +341,16 @@ static void combine_tree(Bind *s, const Reduction *r, NestVar **v, int32_t n) {
   }
 }
 
+enum { MBARRIER_BYTES = 8 };
+
 /* The partial results of all warps, as every thread reads them. */
 typedef struct {
   int warps;           /* of all thread blocks, if the reduction joins them */
   int own;             /* of this one */
   bool joins, uniform; /* uniform: all threads read from one address */
+  NestBuffer *full;    /* the mbarrier of the exchange; NULL: there is none */
+  NestVar *turn;       /* 0 and 1 in turns where a loop joins again and again; or NULL */
+  NestVar *parity;     /* of the turn's mbarrier: which of its phases this one is */
   NestBuffer *buf[MAX_OPERANDS + 1];
   Slot slot[MAX_OPERANDS + 1];
   NestVar *part[MAX_OPERANDS + 1]; /* by warp */
@@ -366,36 +371,74 @@ static Ref earlier_blocks(Bind *s, const Warps *w, int64_t bytes) {
 /* No thread block writes to another that has not begun; each reads when all have written. */
 static void meet_before(Bind *s, const Warps *w) {
   if (!w->joins || s->joined) return;
+  if (s->loops) bind_refuse(s, "thread blocks join in a loop before which they have not met");
   s->joined = true;
   nest_stmt(&s->b, NEST_CLUSTER_WAIT, 0, 0);
 }
 
-/* One store a warp: the blocks exchange what warps have, and need no other order. */
+/* One store a warp of each value: the blocks exchange what warps have, and need no other order. */
 static bool exchanges(const Bind *s, const Reduction *r, const Warps *w) {
-  int64_t bytes = dtype_bytes(bind_stored(r->acc[0]->dtype));
-  bool one = r->held == 1 && !r->kept && w->own == s->nest->warps;
-  return w->joins && one && (bytes == 4 || bytes == 8);
+  bool fits = w->joins && !r->ordered && !r->kept && w->own == s->nest->warps;
+  for (int i = 0; i < r->held; i++) {
+    int64_t bytes = dtype_bytes(bind_stored(r->acc[i]->dtype));
+    fits &= bytes == 4 || bytes == 8;
+  }
+  return fits;
 }
 
-static void store_or_exchange(Bind *s, const Warps *w, NestStmt *st, bool exchange) {
-  enum { MBARRIER_BYTES = 8 };
-  if (!exchange) {
+/* The offset of what this iteration has of two places of so many bytes. */
+static Ref turn_offset(Bind *s, const Warps *w, int64_t bytes) {
+  if (!w->turn) return ref_none();
+  return bind_op(s, TILE_MUL, DT_I32, ref_var(w->turn), ref_int(bytes));
+}
+
+/* Value i of the warp goes to all blocks, which wait for the last one. */
+static void store_or_exchange(Bind *s, const Reduction *r, const Warps *w, NestStmt *st, int i) {
+  if (!w->full) {
     if (w->joins) nest_set_int(s->nest, st, NA_everywhere, 1);
     return;
   }
-  NestBuffer *full = nest_buffer(s->nest, "full", DT_I64, MBARRIER_BYTES, MBARRIER_BYTES);
-  NestStmt *made = nest_stmt(&s->b, NEST_EXCHANGE, 0, 1);
+  Ref full = turn_offset(s, w, MBARRIER_BYTES);
+  NestStmt *made = nest_stmt(&s->b, NEST_EXCHANGE, 0, w->turn ? 2 : 1);
   made->type = st->type;
   made->srcs[0] = st->srcs[0];
+  if (w->turn) made->srcs[1] = ref_var(w->parity);
   made->guard = st->guard;
   made->mems[0] = st->mems[0];
-  made->mems[1] = (Mem){.buffer = full};
+  made->mems[1] = (Mem){.buffer = w->full, .base = full};
+  if (i + 1 < r->held) nest_set_int(s->nest, made, NA_open, 1);
   st->mems[0].buffer->own = true; /* the exchange orders its accesses */
   nest_remove(st);
 }
 
-static void meet_after(Bind *s, const Warps *w, bool exchange) {
-  if (!w->joins || exchange) return;
+/* Blocks that exchange in each iteration of a loop have two mbarriers and two places in turns: one
+ * that is ahead of another by an iteration neither writes to what that one reads nor counts for
+ * what it still waits for.  None is ahead by two, since it has waited for all warps since. */
+static void plan_exchange(Bind *s, const Reduction *r, Warps *w) {
+  if (!exchanges(s, r, w)) {
+    if (w->joins && s->loops)
+      bind_refuse(s, "thread blocks join in a loop what they can't exchange");
+    return;
+  }
+  int64_t bytes = s->loops ? 2 * MBARRIER_BYTES : MBARRIER_BYTES;
+  w->full = nest_buffer(s->nest, "full", DT_I64, bytes, MBARRIER_BYTES);
+  if (!s->loops) return;
+  w->turn = bind_var(s, "turn", DT_I32, DT_NONE, 1, true);
+  w->parity = bind_var(s, "parity", DT_I32, DT_NONE, 1, true);
+  nest_mov(&s->entry, ref_var(w->turn), ref_int(0), DT_I32);
+  nest_mov(&s->entry, ref_var(w->parity), ref_int(0), DT_I32);
+}
+
+/* Each mbarrier has its next phase in every other turn. */
+static void next_turn(Bind *s, const Warps *w) {
+  if (!w->turn) return;
+  Ref turn = ref_var(w->turn), parity = ref_var(w->parity);
+  nest_op(&s->b, TILE_XOR, DT_I32, parity, parity, turn, ref_none());
+  nest_op(&s->b, TILE_XOR, DT_I32, turn, turn, ref_int(1), ref_none());
+}
+
+static void meet_after(Bind *s, const Warps *w) {
+  if (!w->joins || w->full) return;
   nest_stmt(&s->b, NEST_CLUSTER_ARRIVE, 0, 0);
   nest_stmt(&s->b, NEST_CLUSTER_WAIT, 0, 0);
 }
@@ -406,16 +449,19 @@ static void store_parts(Bind *s, const Reduction *r, Warps *w) {
     DType t = r->acc[i]->dtype;
     int64_t bytes = dtype_bytes(t);
     Slot slot = w->slot[i] = bind_slot(s, r->axis, bytes * w->warps);
-    w->buf[i] = nest_buffer(s->nest, "red", bind_stored(t), slot.slots * w->warps * bytes, 16);
+    int64_t turns = w->turn ? 2 : 1;
+    w->buf[i] =
+        nest_buffer(s->nest, "red", bind_stored(t), turns * slot.slots * w->warps * bytes, 16);
     Ref number;
     axis_warps(s, r, &number, bytes);
     w->uniform &= !slot.base.kind && !r->kept;
     Ref guard = partial_writer_guard(s, r), base = bind_sum(s, slot.base, number);
     base = bind_sum(s, base, earlier_blocks(s, w, bytes));
+    base = bind_sum(s, base, turn_offset(s, w, w->warps * bytes));
     NestBuilder outer = bind_open_loops(s, r->kept);
     NestStmt *st =
         bind_st_shared(s, ref_sub(r->acc[i], sub), t, w->buf[i], base, slot.bytes, guard);
-    store_or_exchange(s, w, st, exchanges(s, r, w));
+    store_or_exchange(s, r, w, st, i);
     bind_close(s, outer);
   }
 }
@@ -427,10 +473,11 @@ static void load_parts(Bind *s, Reduction *r, Warps *w) {
     int64_t bytes = dtype_bytes(t), n = vector_of(s, w->warps, bytes);
     w->part[i] = bind_var(s, acc->name, t, acc->elem, (uint32_t)w->warps, w->uniform);
     if (w->uniform) r->acc[i] = bind_var(s, acc->name, t, acc->elem, 1, true);
+    Ref base = bind_sum(s, w->slot[i].base, turn_offset(s, w, w->warps * bytes));
     for (int64_t k = 0; k < w->warps; k += n) {
       Affine at = affine_const(k * bytes);
       affine_add(&at, &w->slot[i].bytes);
-      bind_ld_shared(s, ref_sub(w->part[i], affine_const(k)), t, w->buf[i], w->slot[i].base, at, n);
+      bind_ld_shared(s, ref_sub(w->part[i], affine_const(k)), t, w->buf[i], base, at, n);
     }
   }
 }
@@ -453,7 +500,7 @@ static void fold_parts_by_lanes(Bind *s, Reduction *r, Warps *w) {
     int64_t bytes = dtype_bytes(t), n = vector_of(s, own, bytes);
     ThreadForm f = {.n = 0};
     thread_form_add(&f, &lane, own * bytes);
-    Ref base = bind_thread_const(s, &f);
+    Ref base = bind_sum(s, bind_thread_const(s, &f), turn_offset(s, w, w->warps * bytes));
     w->part[i] = bind_var(s, acc->name, t, acc->elem, (uint32_t)own, false);
     for (int64_t k = 0; k < own; k += n) {
       Affine at = affine_const(k * bytes);
@@ -466,6 +513,17 @@ static void fold_parts_by_lanes(Bind *s, Reduction *r, Warps *w) {
   for (int by = lanes / 2; by >= 1; by /= 2) fold_lane(s, r, by);
 }
 
+static void fold_parts(Bind *s, Reduction *r, Warps *w) {
+  Affine sub = bind_packed(s, r->kept);
+  NestBuilder outer = bind_open_loops(s, r->kept);
+  load_parts(s, r, w);
+  combine_tree(s, r, w->part, w->warps);
+  for (int i = 0; i < r->held; i++)
+    nest_mov(&s->b, ref_sub(r->acc[i], sub), ref_sub(w->part[i], affine_const(0)),
+             r->acc[i]->dtype);
+  bind_close(s, outer);
+}
+
 /* Returns true if the results are uniform: read by every thread from one address. */
 static bool fold_warps(Bind *s, Reduction *r) {
   Ref number;
@@ -474,20 +532,14 @@ static bool fold_warps(Bind *s, Reduction *r) {
   w.warps = w.joins ? w.own * s->nest->cluster : w.own;
   if (w.warps == 1) return false;
   meet_before(s, &w);
+  plan_exchange(s, r, &w);
   store_parts(s, r, &w);
-  meet_after(s, &w, exchanges(s, r, &w));
-  if (folds_by_lanes(s, r, &w)) {
-    fold_parts_by_lanes(s, r, &w);
-    return false;
-  }
-  Affine sub = bind_packed(s, r->kept);
-  NestBuilder outer = bind_open_loops(s, r->kept);
-  load_parts(s, r, &w);
-  combine_tree(s, r, w.part, w.warps);
-  for (int i = 0; i < r->held; i++)
-    nest_mov(&s->b, ref_sub(r->acc[i], sub), ref_sub(w.part[i], affine_const(0)), r->acc[i]->dtype);
-  bind_close(s, outer);
-  return w.uniform;
+  meet_after(s, &w);
+  bool by_lanes = folds_by_lanes(s, r, &w);
+  if (by_lanes) fold_parts_by_lanes(s, r, &w);
+  else fold_parts(s, r, &w);
+  next_turn(s, &w);
+  return !by_lanes && w.uniform;
 }
 
 /* A scalar result is the same in every thread: lane 0's.  Without a fold over warps each of them

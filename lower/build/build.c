@@ -379,6 +379,25 @@ static void region(Build *s, NestStmt *owner, const TileBlock *b, const TileOp *
   end_scope(s, scope);
 }
 
+static bool joins_blocks(const TileBlock *b) {
+  for (const TileOp *op = b->first; op; op = op->next) {
+    if (op->code == TILE_REDUCE && tile_int(op, TA_joins, 0)) return true;
+    for (uint32_t r = 0; op->code != TILE_REDUCE && r < op->nregions; r++)
+      if (joins_blocks(op->regions[r])) return true;
+  }
+  return false;
+}
+
+/* The loop's reductions join thread blocks, all of which have begun then; a reduction before it
+ * waits for that itself. */
+static void meet_before_loop(Build *s, const TileOp *loop) {
+  if (s->met || loop->parent->owner || !joins_blocks(loop->regions[0])) return;
+  s->met = true;
+  for (const TileOp *op = loop->prev; op; op = op->prev)
+    if (op->code == TILE_REDUCE && tile_int(op, TA_joins, 0)) return;
+  nest_stmt(&s->b, NEST_CLUSTER_WAIT, 0, 0);
+}
+
 static void build_for(Build *s, const TileOp *op) {
   const TileBlock *body = op->regions[0];
   uint32_t n = op->nargs - 3;
@@ -388,6 +407,7 @@ static void build_for(Build *s, const TileOp *op) {
   }
   NestVar *index = build_result(s, body->params[0]);
   build_plan_ahead(s, op);
+  meet_before_loop(s, op);
   NestStmt *st = nest_stmt(&s->b, NEST_FOR, 1, 3);
   st->dsts[0] = ref_var(index);
   for (int i = 0; i < 3; i++) st->srcs[i] = build_scalar(s, op->args[i]);

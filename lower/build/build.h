@@ -97,6 +97,7 @@ typedef struct Build {
   VEC(Staged) staged;
   VEC(Park) parks;
   uint32_t next_store;
+  bool met;     /* a loop before has waited for all thread blocks to begin */
   bool failed;
 } Build;
 

@@ -193,16 +193,28 @@ static Exchange *find_exchange(Prog *p, const NestStmt *st) {
   return &p->exchanges.data[p->exchanges.len - 1];
 }
 
+/* Is the mbarrier of an exchange where the block has one? */
+static void check_mbarrier(Warp *w, const Inst *in) {
+  const Spot *p = &in->mems[1];
+  Addresses a = addresses(w, in, p, guard_lanes(w, in));
+  for (uint32_t lane = 0; lane < w->prog->run->lanes; lane++)
+    if (a.lanes >> lane & 1)
+      nest_shared_ok(w, in, p, (int64_t)lane_address(&a, lane), sizeof(uint64_t));
+}
+
 /* No clocks are joined: warps learn nothing of each other but the values. */
 void nest_exec_exchange(Warp *w, const Inst *in) {
+  check_mbarrier(w, in);
   Prog *p = w->prog;
   Exchange *x = find_exchange(p, in->stmt);
   nest_exec_st(w, in);
+  if (nest_int(in->stmt, NA_open, 0)) return;
   w->yields = true;
   w->exchange = in->stmt;
   w->state = WARP_AT_EXCHANGE;
   x->missing -= (uint32_t)__builtin_popcount(guard_lanes(w, in));
   if (x->missing) return;
+  x->missing = p->run->warps;
   for (uint32_t i = 0; i < p->run->warps; i++)
     if (p->warps[i].state == WARP_AT_EXCHANGE && p->warps[i].exchange == in->stmt)
       p->warps[i].state = WARP_READY;

@@ -384,13 +384,19 @@ static void check_blocks(NestCheck *c) {
     nest_fail(c, NULL, E_NEST_CLUSTER, c->n->cluster, c->n->warps, NEST_CLUSTER_WARPS);
 }
 
+static void refuse_exchanges(NestCheck *c, const NestStmt *s) {
+  if (s->code == NEST_EXCHANGE) nest_fail(c, s, E_NEST_EXCHANGE_EARLY);
+  for (uint32_t r = 0; r < s->nregions; r++)
+    for (const NestStmt *x = s->regions[r]->first; x; x = x->next) refuse_exchanges(c, x);
+}
+
 /* Warps arrive at the cluster's barrier, then wait, and so on.  They have waited for the blocks to
  * which they send. */
 static void check_meetings(NestCheck *c) {
   bool arrived = false, met = false;
   for (const NestStmt *s = c->n->body->first; s; s = s->next) {
     met |= s->code == NEST_CLUSTER_WAIT;
-    if (s->code == NEST_EXCHANGE && !met) nest_fail(c, s, E_NEST_EXCHANGE_EARLY);
+    if (!met) refuse_exchanges(c, s);
     if (s->code != NEST_CLUSTER_ARRIVE && s->code != NEST_CLUSTER_WAIT) continue;
     bool arrives = s->code == NEST_CLUSTER_ARRIVE;
     if (arrives == arrived)
@@ -701,6 +707,14 @@ static bool check_cluster(NestCheck *c, const NestStmt *s) {
   return nest_fail(c, s, E_NEST_NO_CLUSTER, nest_stmt_name(s));
 }
 
+/* Loops, whose bounds the blocks have in common, may be around it. */
+static bool check_cluster_loops(NestCheck *c, const NestStmt *s) {
+  const NestStmt *loop = s->parent->owner;
+  while (loop && loop->code == NEST_FOR) loop = loop->parent->owner;
+  if (c->n->cluster > 1 && !loop) return true;
+  return nest_fail(c, s, E_NEST_NO_CLUSTER, nest_stmt_name(s));
+}
+
 static bool check_cluster_rank(NestCheck *c, const NestStmt *s) {
   return check_cluster(c, s) && check_number(c, s);
 }
@@ -738,7 +752,10 @@ static bool check_st(NestCheck *c, const NestStmt *s) {
 
 static bool check_exchange(NestCheck *c, const NestStmt *s) {
   bool fits = dtype_bytes(s->type) == 4 || dtype_bytes(s->type) == 8;
-  if (!check_cluster(c, s)) return false;
+  if (!check_cluster_loops(c, s)) return false;
+  if (s->nsrcs < 1 || s->nsrcs > 2 || (s->parent->owner && s->nsrcs < 2))
+    return nest_fail(c, s, E_NEST_EXCHANGE_TURNS);
+  if (s->nsrcs == 2 && !check_src(c, s, 1, DT_I32, 1)) return false;
   for (int i = 0; i < 2; i++)
     if (!s->mems[i].buffer) return nest_fail(c, s, E_NEST_MBARRIER, nest_stmt_name(s));
   if (!fits) return nest_fail(c, s, E_NEST_EXCHANGE, dtype_name(s->type));
@@ -981,7 +998,7 @@ static bool check_reduce(NestCheck *c, const NestStmt *s) {
   if (!s->nsrcs || s->ndsts != s->nsrcs)
     return nest_fail(c, s, E_NEST_COUNT, nest_stmt_name(s), (int)s->ndsts, "results",
                      (int)s->nsrcs);
-  if (nest_int(s, NA_joins, 0) && !check_cluster(c, s)) return false;
+  if (nest_int(s, NA_joins, 0) && !check_cluster_loops(c, s)) return false;
   for (uint32_t i = 0; i < s->nsrcs; i++) {
     if (!nest_check_ref(c, s, &s->srcs[i], 1) || !nest_check_ref(c, s, &s->dsts[i], 1))
       return false;
