@@ -16,6 +16,7 @@ X(loop_over_programs, TILE, TILE, pass_loop_over_programs, HAS_ASYNC_PROXY, 0, "
 X(induction_variables, TILE, TILE, pass_induction_variables, 0, 0, "replaces a tile that a loop carries and moves by a scalar by an invariant tile plus that scalar") \
 X(fold_ranges, TILE, TILE, pass_fold_ranges, 0, 0, "removes masks that ranges of integers show to be true") \
 X(strip_rows, TILE, TILE, pass_strip_rows, HAS_COALESCING, 0, "strip-mines rows that registers can't hold: loops over strips of them, which shared memory keeps") \
+X(split_rows, TILE, TILE, pass_split_rows, HAS_CLUSTERS, 0, "divides the rows that a loop takes one by one among the thread blocks of a cluster, whose registers hold what all iterations need") \
 X(dce, TILE, TILE, pass_dce, 0, 0, "removes dead ops: dead-code elimination before tiles get layouts") \
 X(hoist_loads, TILE, TILE, pass_hoist_loads, HAS_COALESCING, 0, "hoists loop-invariant loads out of loops that certainly run and write nothing") \
 X(reverse_loops, TILE, TILE, pass_reverse_loops, HAS_COALESCING, 0, "runs a loop from its end if it loads what an earlier loop has loaded: caches have lost the beginning") \

@@ -3,10 +3,11 @@
  *
  * The load of the next iteration is before the reduction, after what this one computes of its tile.
  * Its mask is false where no iteration follows: nothing is loaded that the kernel would not load.
- * Nothing in the loop writes.  A loop carries the tile in registers; loops around products are left
- * to pass pipeline. */
+ * Nothing in the loop writes, but for rows that a cluster shares, to memory apart.  A loop carries
+ * the tile in registers; loops around products are left to pass pipeline. */
 #include <string.h>
 
+#include "lower/analysis/values.h"
 #include "lower/passes.h"
 
 /* Bytes of a thread's registers that loads ahead may take in a loop: a quarter of its registers
@@ -33,26 +34,51 @@ static bool is_scalar_reduce(const TileOp *op) {
   return op->code == TILE_REDUCE && !op->results[0]->type.rank;
 }
 
-static bool only_reads(const TileBlock *b) {
+/* A loop of a cluster stores rows, too. */
+static bool is_plain(const Ahead *x, const TileBlock *b) {
   for (const TileOp *op = b->first; op; op = op->next) {
     unsigned flags = tile_op_flags(op->code);
     bool load = op->code == TILE_LOAD && !tile_int(op, TA_volatile, 0);
     bool plain = flags & (TILE_PURE | TILE_TERM) && !op->nregions;
-    if (!plain && !load && op->code != TILE_REDUCE) return false;
+    bool store = op->code == TILE_STORE && x->f->cluster;
+    if (!plain && !load && !store && op->code != TILE_REDUCE) return false;
     if (op->code == TILE_DOT) return false;
   }
   return true;
 }
 
-/* The loop counts up by a constant from one that is not negative. */
-static bool counts_up(const TileOp *loop) {
-  int64_t first, step;
-  return loop->code == TILE_FOR && tile_const_value(loop->args[0], &first) && first >= 0 &&
-         tile_const_value(loop->args[2], &step) && step > 0;
+/* Does a launch know that nothing is at addresses of both parameters? */
+static bool is_apart(const TileFunc *f, const TileValue *a, const TileValue *b) {
+  if (f->options.alias == NEREID_ALIAS_DISJOINT) return a != b;
+  for (const TileOp *op = f->body->first; op && a && b; op = op->next) {
+    const TileAttr *pair = op->code == TILE_NOALIAS ? tile_attr(op, TA_params) : NULL;
+    if (!pair || tile_int(op, TA_or_same, 0)) continue;
+    bool ab = pair->list[0] == a->index && pair->list[1] == b->index;
+    if (ab || (pair->list[0] == b->index && pair->list[1] == a->index)) return true;
+  }
+  return false;
 }
 
-static bool is_candidate(const TileOp *loop) {
-  if (!counts_up(loop) || !only_reads(loop->regions[0])) return false;
+/* Does the loop write nothing that the load could read? */
+static bool is_unwritten(const Ahead *x, const TileOp *load) {
+  for (const TileOp *op = x->body->first; op; op = op->next)
+    if (op->code == TILE_STORE &&
+        !is_apart(x->f, tile_address_root(op->args[0]), tile_address_root(load->args[0])))
+      return false;
+  return true;
+}
+
+/* The loop counts up by a constant from a number that is not negative. */
+static bool counts_up(const TileOp *loop) {
+  int64_t first, step;
+  if (loop->code != TILE_FOR || !tile_const_value(loop->args[2], &step) || step <= 0) return false;
+  const TileOp *lo = loop->args[0]->def;
+  if (lo && lo->code == TILE_PROGRAM_ID) return true;
+  return tile_const_value(loop->args[0], &first) && first >= 0;
+}
+
+static bool is_candidate(const Ahead *x, const TileOp *loop) {
+  if (!counts_up(loop) || !is_plain(x, loop->regions[0])) return false;
   for (const TileOp *op = loop->regions[0]->first; op; op = op->next)
     if (is_scalar_reduce(op)) return true;
   return false;
@@ -74,6 +100,7 @@ static bool takes(Ahead *x, const TileOp *op) {
   const Type *t = &op->results[0]->type;
   if (op->code != TILE_LOAD || !t->rank || !follows_from_index(x, op->args[0])) return false;
   if (!follows_from_index(x, op->args[1]) || !follows_from_index(x, op->args[2])) return false;
+  if (!is_unwritten(x, op)) return false;
   int64_t threads = (int64_t)options_warps(&x->f->options) * x->u->machine->lanes;
   int64_t bytes = type_numel(*t) * dtype_bytes((DType)t->dtype) / threads;
   if (bytes > x->left) return false;
@@ -170,7 +197,7 @@ static void load_ahead(Ahead *x, TileOp *load) {
 
 static void visit_loop(TileOp *loop, void *ctx) {
   Ahead *x = ctx;
-  if (!is_candidate(loop)) return;
+  if (!is_candidate(x, loop)) return;
   x->loop = loop;
   x->body = loop->regions[0];
   x->left = AHEAD_THREAD_BYTES;

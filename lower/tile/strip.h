@@ -77,6 +77,8 @@ bool strip_is_row(const Strips *s, const TileValue *v);
 static inline int64_t strip_count(const Strips *s) { return s->row / s->strip / s->cluster; }
 /* The parameter that an address comes from; NULL if it can't be told. */
 TileValue *strip_root(TileValue *address);
+/* The numbers of a row's columns. */
+bool strip_is_columns(const Strips *s, const TileValue *v);
 /* Elements of a row that follow each other in memory are at addresses of their own. */
 bool strip_is_injective(const Strips *s, const AxisInfo *axis, const TileValue *pointer);
 /* Accesses through a and b change their order; false if the kernel does not let them. */
@@ -88,6 +90,11 @@ TileValue *strip_limit(const Strips *s, const TileValue *mask);
 TileValue *strip_loop_limit(const Strips *s, const StripLoop *l);
 /* May thread blocks each do a part of each row?  Notes what a launch has to check. */
 bool strip_shares_rows(Strips *s, const AxisInfo *axis);
+/* The blocks of a cluster execute the function, the first one its stores of what is no row.  The
+ * result: where the block's part of a row begins. */
+TileValue *strip_build_blocks(Strips *s);
+/* A launch checks what was noted. */
+void strip_build_pairs(Strips *s);
 /* Versions of the kernel for ragged rows: loaded by elements, up to a limit.  False if the kernel
  * stays as it is; `s` has the length of the row. */
 bool strip_ragged(Strips *s);

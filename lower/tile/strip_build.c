@@ -10,7 +10,6 @@ typedef struct {
   TileBuilder b;
   TileValue *first; /* element of the strip at hand, in the block's part of the row; NULL: 0 */
   TileValue *part;  /* where that begins; NULL: the block has the whole row */
-  TileValue *leads; /* with `part`: is this the first block? */
   TileValue *limit; /* columns before it have a true mask in this loop; NULL: there is none */
   bool full;        /* all columns of the strip at hand are before it, ... */
   bool empty;       /* ... or none is */
@@ -520,46 +519,11 @@ static void build_strips(Builder *x, const StripLoop *l) {
   end_loop(x->s, l, acc);
 }
 
-/* ---- thread blocks ---- */
-
-/* The first block stores for all blocks a value that is no row. */
-static void lead_store(TileOp *op, void *ctx) {
-  Builder *x = ctx;
-  if (op->code != TILE_STORE || strip_is_row(x->s, op->args[0])) return;
-  TileBuilder b = {x->s->f, op->parent, op, op->span};
-  Type t = type_like(x->leads->type, op->args[1]->type);
-  TileValue *leads = x->leads;
-  if (t.rank) leads = tile_build1(&b, TILE_SPLAT, t, leads, NULL, NULL);
-  op->args[2] = op->args[2] ? tile_build1(&b, TILE_AND, t, op->args[2], leads, NULL) : leads;
-}
-
-static void build_blocks(Builder *x) {
-  Strips *s = x->s;
-  Type i32 = type_scalar(DT_I32);
-  TileBuilder b = {s->f, s->f->body, s->f->body->first, s->f->span};
-  s->f->cluster = s->cluster;
-  TileValue *rank = tile_build1(&b, TILE_CLUSTER_RANK, i32, NULL, NULL, NULL);
-  TileValue *length = tile_const_int(&b, i32, s->row / s->cluster);
-  x->part = tile_build1(&b, TILE_MUL, i32, rank, length, NULL);
-  x->leads = tile_build1(&b, TILE_EQ, type_scalar(DT_I1), rank, tile_const_int(&b, i32, 0), NULL);
-  tile_walk(s->f->body, lead_store, x);
-}
-
 /* No row is left. */
 static void drop_rows(Strips *s) {
   for (TileOp *op = s->body->last, *prev; op; op = prev) {
     prev = op->prev;
     if (op->nresults && strip_is_row(s, op->results[0])) tile_remove(op);
-  }
-}
-
-static void build_pairs(Strips *s) {
-  TileBuilder start = {s->f, s->f->body, s->f->body->first, s->f->span};
-  for (int i = 0; i < s->npairs; i++) {
-    int64_t pair[] = {s->pairs[i].a->index, s->pairs[i].b->index};
-    TileOp *op = tile_build(&start, TILE_NOALIAS, NULL, 0, NULL, 0);
-    tile_set_ints(s->f, op, TA_params, pair, 2);
-    if (s->pairs[i].or_same) tile_set_int(s->f, op, TA_or_same, 1);
   }
 }
 
@@ -571,8 +535,8 @@ void strip_build(Strips *s) {
   x.held = ARENA_ARRAY(s->scratch, TileValue **, s->parks.len);
   for (size_t i = 0; i < s->parks.len; i++)
     x.held[i] = ARENA_ARRAY(s->scratch, TileValue *, (size_t)s->parks.data[i].held);
-  if (s->cluster > 1) build_blocks(&x);
+  if (s->cluster > 1) x.part = strip_build_blocks(s);
   for (x.loop = 0; x.loop < s->loops.len; x.loop++) build_strips(&x, s->loops.data[x.loop]);
   drop_rows(s);
-  build_pairs(s);
+  strip_build_pairs(s);
 }

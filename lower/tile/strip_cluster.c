@@ -79,3 +79,44 @@ bool strip_shares_rows(Strips *s, const AxisInfo *axis) {
       x.refused = !may_meet(&x, &x.accesses[i], &x.accesses[k]);
   return !x.refused;
 }
+
+/* ---- what the blocks execute ---- */
+
+typedef struct {
+  Strips *s;
+  TileValue *leads; /* is this the first block? */
+} Leading;
+
+/* The first block stores for all blocks a value that is no row. */
+static void lead_store(TileOp *op, void *ctx) {
+  const Leading *x = ctx;
+  if (op->code != TILE_STORE || strip_is_row(x->s, op->args[0])) return;
+  TileBuilder b = {x->s->f, op->parent, op, op->span};
+  Type t = type_like(x->leads->type, op->args[1]->type);
+  TileValue *leads = x->leads;
+  if (t.rank) leads = tile_build1(&b, TILE_SPLAT, t, leads, NULL, NULL);
+  op->args[2] = op->args[2] ? tile_build1(&b, TILE_AND, t, op->args[2], leads, NULL) : leads;
+}
+
+TileValue *strip_build_blocks(Strips *s) {
+  Type i32 = type_scalar(DT_I32);
+  TileBuilder b = {s->f, s->f->body, s->f->body->first, s->f->span};
+  s->f->cluster = s->cluster;
+  TileValue *rank = tile_build1(&b, TILE_CLUSTER_RANK, i32, NULL, NULL, NULL);
+  TileValue *length = tile_const_int(&b, i32, s->row / s->cluster);
+  TileValue *part = tile_build1(&b, TILE_MUL, i32, rank, length, NULL), *first;
+  first = tile_build1(&b, TILE_EQ, type_scalar(DT_I1), rank, tile_const_int(&b, i32, 0), NULL);
+  Leading x = {s, first};
+  tile_walk(s->f->body, lead_store, &x);
+  return part;
+}
+
+void strip_build_pairs(Strips *s) {
+  TileBuilder start = {s->f, s->f->body, s->f->body->first, s->f->span};
+  for (int i = 0; i < s->npairs; i++) {
+    int64_t pair[] = {s->pairs[i].a->index, s->pairs[i].b->index};
+    TileOp *op = tile_build(&start, TILE_NOALIAS, NULL, 0, NULL, 0);
+    tile_set_ints(s->f, op, TA_params, pair, 2);
+    if (s->pairs[i].or_same) tile_set_int(s->f, op, TA_or_same, 1);
+  }
+}

@@ -38,8 +38,7 @@ bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same) {
 
 /* ---- masks ---- */
 
-/* The numbers of a row's columns. */
-static bool is_columns(const Strips *s, const TileValue *v) {
+bool strip_is_columns(const Strips *s, const TileValue *v) {
   const TileOp *op = v->def;
   while (op && (op->code == TILE_EXPAND_DIMS || op->code == TILE_RESHAPE ||
                 (op->code == TILE_CAST && op->results[0]->type.dtype == DT_I64)))
@@ -53,7 +52,7 @@ TileValue *strip_limit(const Strips *s, const TileValue *mask) {
   if (!op || op->code != TILE_LT || !strip_is_row(s, mask)) return NULL;
   const TileOp *all = op->args[1]->def;
   DType t = (DType)op->args[1]->type.dtype;
-  if (!all || (t != DT_I32 && t != DT_I64) || !is_columns(s, op->args[0])) return NULL;
+  if (!all || (t != DT_I32 && t != DT_I64) || !strip_is_columns(s, op->args[0])) return NULL;
   if (all->code == TILE_CONST && s->ragged) return op->args[1];
   return all->code == TILE_SPLAT ? all->args[0] : NULL;
 }
