@@ -234,13 +234,20 @@ def rms_norm(m, cols):
                 peers=row_peer(m, lambda f: f.rms_norm, x, (cols,), w, 1e-6))
 
 
+def row_groups(cols):
+    """Programs that take rows one by one: as many as an H200 executes at once, and twice that.
+    Rows above 8,192 columns are shared by two to eight of its 132 processors."""
+    groups = 132 * 8192 // max(cols, 8192)
+    return groups, 2 * groups
+
+
 def layer_norm_backward(m, cols):
     """The gradient for x is checked; those of w and b are sums into parts: of programs that keep
     them in registers, or of bands of rows."""
     rows, shapes = row_sizes(m, cols)
-    in_registers = cols <= 8192
-    groups, bands = 264, [b for b in (16, 32, 64, 128) if b < rows] or [16]
-    parts = groups if in_registers else -(-rows // bands[0])
+    in_registers = cols <= 65536
+    groups, bands = row_groups(cols), [b for b in (16, 32, 64, 128) if b < rows] or [16]
+    parts = groups[-1] if in_registers else -(-rows // bands[0])
     dy, x, w = m.normal("bf16", rows, cols), m.normal("bf16", rows, cols), m.normal("bf16", cols)
     mean, rstd = m.normal("f32", rows), m.normal("f32", rows)
     args = dict(dy_ptr=dy, x_ptr=x, w_ptr=w, mean_ptr=mean, rstd_ptr=rstd,
@@ -255,7 +262,7 @@ def layer_norm_backward(m, cols):
         return (wdy - xhat * along - xp.mean(wdy, axis=1, keepdims=True)) * rstd
     if in_registers:
         kernel, grid = "layer_norm_backward_rows", lambda c: (c["GROUPS"],)
-        shapes = [(dict(c, GROUPS=g), w, s) for c, w, s in shapes for g in (groups // 2, groups)]
+        shapes = [(dict(c, GROUPS=g), w, s) for c, w, s in shapes for g in groups]
     else:
         kernel = "layer_norm_backward_bands"
         grid = lambda c: (-(-rows // c["BAND"]) * (c["BAND"] + -(-cols // c["COLS"])),)
@@ -263,6 +270,24 @@ def layer_norm_backward(m, cols):
                   for block, w in ((2048, 4), (4096, 4), (4096, 8))]
     return Case("layer_norm.py", kernel, args, "dx_ptr", grid, shapes, reference, 5e-3,
                 moved=6 * rows * cols)
+
+
+def rms_norm_backward(m, cols):
+    """The gradient for x is checked; that of w is a sum into parts."""
+    rows, shapes = row_sizes(m, cols)
+    groups = row_groups(cols)
+    args = dict(dy_ptr=m.normal("bf16", rows, cols), x_ptr=m.normal("bf16", rows, cols),
+                w_ptr=m.normal("bf16", cols), dx_ptr=m.empty("bf16", rows, cols),
+                dw_parts_ptr=m.empty("f32", groups[-1], cols), n_rows=rows, n_cols=cols, eps=1e-6)
+
+    def reference(xp, get, lo, hi):
+        x, wdy = get("x_ptr", lo, hi), get("dy_ptr", lo, hi) * get("w_ptr")
+        scale = 1 / xp.sqrt(xp.mean(x * x, axis=1, keepdims=True) + 1e-6)
+        xhat = x * scale
+        return (wdy - xhat * xp.mean(xhat * wdy, axis=1, keepdims=True)) * scale
+    shapes = [(dict(c, GROUPS=g), w, s) for c, w, s in shapes for g in groups]
+    return Case("rms_norm_backward.py", None, args, "dx_ptr", lambda c: (c["GROUPS"],), shapes,
+                reference, 5e-3, moved=6 * rows * cols)
 
 
 def cross_entropy(m, cols):
@@ -285,8 +310,11 @@ def cross_entropy(m, cols):
                 5e-3, moved=4 * rows * cols)
 
 
-for make in (softmax, layer_norm, rms_norm, layer_norm_backward, cross_entropy):
+for make in (softmax, layer_norm, rms_norm, layer_norm_backward, rms_norm_backward,
+             cross_entropy):
     for cols in (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 5003):
+        if make is rms_norm_backward and cols > 65536:
+            continue  # no cluster's registers hold the sums
         quick = cols == 4096 or (make is softmax and cols in (1024, 5003))
         case(f"{make.__name__} {cols}", quick)(lambda m, make=make, cols=cols: make(m, cols))
 

@@ -103,6 +103,18 @@ def rms_norm(rng, rows=5, n=200, block=256):
     return args, dict(BLOCK=block), str(rows), dict(out_ptr=y)
 
 
+@case("rms_norm_backward.py", tol=1e-5)
+def rms_norm_backward(rng, rows=10, n=100, groups=3, block=128):
+    x, dy, w = normal(rng, rows, n), normal(rng, rows, n), normal(rng, n)
+    scale = 1 / np.sqrt((x * x).mean(1, keepdims=True) + 1e-6)
+    xhat, wdy = x * scale, w * dy
+    dx = (wdy - xhat * (xhat * wdy).mean(1, keepdims=True)) * scale
+    args = dict(dy_ptr=dy, x_ptr=x, w_ptr=w, dx_ptr=new("empty", "f32", rows, n),
+                dw_parts_ptr=new("empty", "f32", groups, n), n_rows=rows, n_cols=n, eps=1e-6)
+    parts = np.stack([(dy * xhat)[g::groups].sum(0) for g in range(groups)])
+    return args, dict(GROUPS=groups, BLOCK=block), str(groups), dict(dx_ptr=dx, dw_parts_ptr=parts)
+
+
 @case("layer_norm.py", tol=1e-5)
 def layer_norm_forward(rng, rows=5, n=200, block=256):
     x, w, b = normal(rng, rows, n), normal(rng, n), normal(rng, n)
