@@ -242,7 +242,8 @@ static int64_t bits_of_sums(Split *x) {
  * stays as it is. */
 static int blocks_for(const Strips *s, int64_t bits, int64_t programs) {
   int warps = options_warps(&s->f->options);
-  int64_t threads = (int64_t)warps * s->u->machine->lanes, room = REGISTER_FILE / threads / programs;
+  int64_t threads = (int64_t)warps * s->u->machine->lanes;
+  int64_t room = REGISTER_FILE / threads / programs;
   if (!bits) return 0;
   if (s->f->options.maxnreg && s->f->options.maxnreg < room) room = s->f->options.maxnreg;
   if (room > s->u->machine->regs) room = s->u->machine->regs;
