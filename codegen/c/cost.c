@@ -160,6 +160,13 @@ static double access_ns(const Gen *g, const NestStmt *st) {
   return VECTOR_NS * widen * vectors(g, st->type) + way * bytes * lanes;
 }
 
+/* A column of rows that are loaded or stored as vectors, which shuffles turn: see transpose.c. */
+static double column_ns(const Gen *g, const NestStmt *st) {
+  double shuffles = log2(c_columns(g, st)), bytes = (double)dtype_bytes(st->type);
+  return (1 + shuffles) * VECTOR_NS * vectors(g, st->type) +
+         CACHE_NS_PER_BYTE * bytes * g->nest->lanes;
+}
+
 static double statement_ns(const Gen *g, const NestStmt *st) {
   double n = (double)nest_int(st, NA_n, 1);
   switch (st->code) {
@@ -250,7 +257,13 @@ static Cost stmt_cost(Search *s, const NestStmt *st) {
 
 static Cost block_cost(Search *s, const NestBlock *b) {
   Cost sum = {0};
-  for (const NestStmt *st = b->first; st; st = st->next) sum = add_costs(s, sum, stmt_cost(s, st));
+  const NestStmt *last = NULL; /* of columns, one of which a statement may be */
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    if (!last) last = c_last_column(s->g, st);
+    bool column = last && st->code == last->code;
+    sum = add_costs(s, sum, column ? (Cost){column_ns(s->g, st), NULL} : stmt_cost(s, st));
+    if (st == last) last = NULL;
+  }
   return sum;
 }
 

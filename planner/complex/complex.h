@@ -69,6 +69,9 @@ Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse);
 /* The n real elements whose half of a spectrum x has, with an imaginary part. */
 Node *fourier_real_by_kernel(Build *b, Parts x, uint32_t axis, Dim n);
 
+/* What a copy of x in row-major order is, if a transform's kernel left x so in memory; else no
+ * parts. */
+Parts fourier_copied(Build *b, Parts x);
 /* x, which nothing uses yet, becomes so many times what it was, if its kernel can do that as it
  * writes it; false: it can't. */
 bool fourier_scale(Parts x, double by);

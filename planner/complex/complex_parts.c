@@ -130,6 +130,11 @@ Parts split_each(Split *s) {
   return list ? split_lists(s, re, im) : (Parts){re, im};
 }
 
+Parts split_clone(Split *s) {
+  Parts x = fourier_copied(&s->b, split_self(s));
+  return x.re ? x : split_each(s);
+}
+
 /* A number is true if one of its parts is not 0. */
 Parts split_cast(Split *s) {
   Build *b = &s->b;

@@ -9,6 +9,7 @@
 enum {
   PROGRAMS_LEAST = 16, /* that have scratch */
   PROGRAMS_MOST = 64,
+  BLOCKS_LEAST = 4,         /* of a program, whose scratch stays in a cache, where there are many */
   SCRATCH_BYTES = 1 << 20, /* of all programs, for a cache of a core */
   ELEMENT_COST = 8,        /* of an element that is loaded, turned and stored */
   ROWS_FEW = 4,            /* that two steps transform faster, from this length on */
@@ -183,11 +184,29 @@ static Node *memory_of(Build *b, uint32_t rank, const Dim *shape, DType t) {
 
 /* ---- calls ---- */
 
-static bool is_returned(const Build *b) {
+static bool is_returned(const Build *b, const Node *n) {
   const Arg *list = &b->in.g->last->args[0];
   for (uint32_t i = 0; list->kind == ARG_LIST && i < list->n; i++)
-    if (list->items[i].kind == ARG_NODE && list->items[i].node == b->in.n) return true;
+    if (list->items[i].kind == ARG_NODE && list->items[i].node == n) return true;
   return false;
+}
+
+static bool reads_first(const Node *n, OpId op, const Node *x) {
+  return n && graph_is(n, op) && n->args[0].kind == ARG_NODE && n->args[0].node == x;
+}
+
+/* The copy of the result whose last axis is `axis`, the others before it; NULL: the next calls are
+ * none. */
+static const Node *copy_in_rows(const Build *b, uint32_t axis) {
+  const Node *turned = b->in.n->next, *copy = turned ? turned->next : NULL;
+  uint32_t axes[GRAPH_RANK_MAX], rank = b->in.n->type.rank;
+  if (!reads_first(turned, OP_aten_permute_default, b->in.n) || turned->type.rank != rank)
+    return NULL;
+  if (!reads_first(copy, OP_aten_clone_default, turned)) return NULL;
+  if (strided_unpermuted((Node *)turned, axes) != b->in.n || axes[rank - 1] != axis) return NULL;
+  for (uint32_t i = 0; i + 1 < rank; i++)
+    if (axes[i] != i + (i >= axis)) return NULL;
+  return copy;
 }
 
 /* Programs, each of which has scratch. */
@@ -198,17 +217,22 @@ static Dim programs_of(Build *b, const FourierForm *f, const Dim *size, DType t)
   Dim blocks = dim_floordiv(d, dim_add(d, size[2], build_const(b, f->lanes - 1)),
                             build_const(b, f->lanes));
   blocks = dim_mul(d, blocks, size[0]);
-  return dim_is_int(blocks) && blocks->value < most ? blocks : build_const(b, most);
+  if (!dim_is_int(blocks)) return build_const(b, most);
+  int64_t some = blocks->value / BLOCKS_LEAST;
+  some = some < PROGRAMS_LEAST ? PROGRAMS_LEAST : some;
+  return blocks->value < some ? blocks : build_const(b, some < most ? some : most);
 }
 
-/* The memory of a result has x's axes, of which `axis` has another length, and for a spectrum an
- * axis of the two parts. */
-static Node *result_memory(Build *b, const Node *x, uint32_t axis, const FourierForm *f,
-                           bool pairs) {
+/* The memory of a result has x's axes, of which `axis` has another length and is the last one with
+ * `rows`, and for a spectrum an axis of the two parts. */
+static Node *result_memory(Build *b, const Node *x, uint32_t axis, const FourierForm *f, bool pairs,
+                           bool rows) {
   Dim shape[GRAPH_RANK_MAX];
   uint32_t rank = rank_of(x), parts = f->half && f->inverse ? 0 : 1, first = parts && !pairs;
   memcpy(shape + first, x->type.shape, rank * sizeof *shape);
-  shape[axis + first] = build_const(b, f->result);
+  Dim *at = shape + first + axis;
+  if (rows) memmove(at, at + 1, (rank - axis - 1) * sizeof *at);
+  shape[first + (rows ? rank - 1 : axis)] = build_const(b, f->result);
   if (parts) shape[pairs ? rank : 0] = build_const(b, 2);
   return memory_of(b, rank + parts, shape, x->type.dtype);
 }
@@ -253,8 +277,8 @@ int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis) {
 }
 
 /* A call of the kernel: a spectrum whose parts are along the first axis, or with `pairs` the last
- * one, or real elements. */
-static Node *call(Build *b, Parts x, uint32_t axis, const FourierForm *f, bool pairs) {
+ * one, or real elements.  rows: results along the axis follow each other in memory. */
+static Node *call(Build *b, Parts x, uint32_t axis, const FourierForm *f, bool pairs, bool rows) {
   Dim size[3], radices[FOURIER_RADICES_MAX];
   DType t = x.re->type.dtype;
   bool last = find_sizes(b, x.re, axis, size), real = f->half && f->inverse;
@@ -269,30 +293,62 @@ static Node *call(Build *b, Parts x, uint32_t axis, const FourierForm *f, bool p
   Node *factors = f->n > 1 ? factors_of(b, f, f->inverse, t) : room;
   return build(
       b, OP_nereid_fourier_default,
-      ARGS(arg_node(result_memory(b, x.re, axis, f, pairs)), arg_node(build_arange(b, programs)),
+      ARGS(arg_node(result_memory(b, x.re, axis, f, pairs, rows)), arg_node(build_arange(b, programs)),
            arg_node(re.memory), arg_node(im.memory), arg_node(factors), arg_node(room),
            arg_dims(b->in.g, 3, size), arg_dims(b->in.g, 4, re.at), arg_dims(b->in.g, 4, im.at),
            arg_dims(b->in.g, f->n, radices), arg_bool(f->half), arg_bool(f->inverse),
-           arg_bool(!last), arg_bool(pairs), window ? arg_node(window) : arg_none(),
+           arg_bool(!last && !rows), arg_bool(pairs), window ? arg_node(window) : arg_none(),
            arg_float(1)));
+}
+
+/* The last axis, moved to where `axis` is. */
+static Node *from_last(Build *b, Node *x, uint32_t axis) {
+  uint32_t axes[GRAPH_RANK_MAX], rank = rank_of(x);
+  for (uint32_t i = 0; i < rank; i++) axes[i] = i < axis ? i : i == axis ? rank - 1 : i - 1;
+  return build_permute(b, x, axes);
 }
 
 Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse) {
   FourierForm f;
-  bool pairs = is_returned(b), found = find_form(x.re->type.shape[axis]->value, !x.im, inverse,
+  const Node *copy = axis + 1 < rank_of(x.re) ? copy_in_rows(b, axis) : NULL;
+  bool pairs = is_returned(b, b->in.n) || (copy && is_returned(b, copy)), found = find_form(x.re->type.shape[axis]->value, !x.im, inverse,
                                            x.re->type.dtype, &f);
   BUG_IF(!found, "a transform has no kernel");
-  Node *y = call(b, x, axis, &f, pairs);
+  Node *y = call(b, x, axis, &f, pairs, copy != NULL);
   uint32_t parts = pairs ? rank_of(x.re) : 0;
-  return (Parts){build_select(b, y, parts, build_const(b, 0)),
-                 build_select(b, y, parts, build_const(b, 1))};
+  Parts made = {build_select(b, y, parts, build_const(b, 0)),
+                build_select(b, y, parts, build_const(b, 1))};
+  return copy ? (Parts){from_last(b, made.re, axis), from_last(b, made.im, axis)} : made;
+}
+
+/* A spectrum that a kernel left in memory as a copy would have it, parts next to each other, is its
+ * copy. */
+Parts fourier_copied(Build *b, Parts x) {
+  Strided re, im;
+  Parts none = {0};
+  Dims *d = build_dims(b);
+  if (!x.im || !strided_of(b->in.g, x.re, &re) || !strided_of(b->in.g, x.im, &im)) return none;
+  bool one = re.memory == im.memory && graph_is(re.memory, OP_nereid_fourier_default);
+  if (!one || !dim_is(re.offset, 0) || !dim_is(im.offset, 1)) return none;
+  Dim step = dim_int(d, 2), shape[GRAPH_RANK_MAX];
+  uint32_t rank = rank_of(x.re);
+  for (uint32_t i = rank; i-- > 0;) {
+    shape[i] = x.re->type.shape[i];
+    if (!dim_is(shape[i], 1) && (re.stride[i] != step || im.stride[i] != step)) return none;
+    step = dim_mul(d, step, shape[i]);
+  }
+  shape[rank] = dim_int(d, 2);
+  if (step != value_numel(b->in.g, &re.memory->type)) return none;
+  Node *whole = build_view(b, re.memory, rank + 1, shape);
+  return (Parts){build_select(b, whole, rank, build_const(b, 0)),
+                 build_select(b, whole, rank, build_const(b, 1))};
 }
 
 Node *fourier_real_by_kernel(Build *b, Parts x, uint32_t axis, Dim n) {
   FourierForm f;
   bool found = find_form(n->value, true, true, x.re->type.dtype, &f);
   BUG_IF(!found || !x.im, "a transform has no kernel");
-  return call(b, x, axis, &f, false);
+  return call(b, x, axis, &f, false, false);
 }
 
 /* The call whose result, or both of whose parts, x is; NULL: x is another value. */

@@ -100,6 +100,17 @@ CASES += [
      lambda x: c64(np.fft.rfft(framed(x, 31, 20)))),
     ("mul.Tensor(g, hann); fft_rfft.default($0); fft_fft.default($1, None, 0)",
      lambda x, w: c64(np.fft.fft(np.fft.rfft(x * w), axis=0))),
+    # Copies in another order of axes, with which the kernel writes.
+    ("fft_rfft.default(l, None, 1); permute.default($0, [0, 2, 1]); clone.default($1)",
+     lambda x: c64(np.fft.rfft(x, axis=1).transpose(0, 2, 1))),
+    ("fft_fft.default(m, None, 1); permute.default($0, [0, 2, 1]); clone.default($1); "
+     "abs.default($2)", lambda x: np.abs(c64(np.fft.fft(x, axis=1))).transpose(0, 2, 1)),
+    ("fft_fft.default(s, None, 0); permute.default($0, [1, 2, 0]); clone.default($1); "
+     "permute.default($2, [2, 0, 1])", lambda x: c64(np.fft.fft(x, axis=0))),
+    ("fft_fft.default(s, None, 0); permute.default($0, [2, 1, 0]); clone.default($1)",
+     lambda x: c64(np.fft.fft(x, axis=0).transpose(2, 1, 0))),
+    ("fft_fft.default(s_y, None, 1); permute.default($0, [0, 2, 1]); clone.default($1)",
+     lambda x: c64(np.fft.fft(x, axis=1).transpose(0, 2, 1))),
     # Sizes of the run: rows, frames, columns.
     ("unfold.default(s_x, 1, 32, 8); fft_rfft.default($0)",
      lambda x: c64(np.fft.rfft(np.stack([x[:, i:i + 32] for i in range(0, 60, 8)], 1)))),
