@@ -176,6 +176,28 @@ def check_overflows():
                 tally.check(True, "")
 
 
+def check_sizes():
+    """A sum of sizes is an operand, a size, and a result."""
+    def program(a, b, c):
+        n = torch.sym_sum([a.shape[0], b.shape[0], c.shape[0], 2])
+        return torch.cat([a, b, c]) * n, a.new_zeros(n), n
+
+    from nereid.torch_backend import _programs
+
+    torch._dynamo.reset()
+    _programs.clear()
+    _programs.keep()
+    function = torch.compile(program, backend="nereid", dynamic=True)
+    for rows in (2, 3, 7):
+        given = [torch.randn(rows + i, 3) for i in range(3)]
+        (*want, count), (*got, counted) = program(*given), function(*given)
+        for found in filter(None, map(same, got, want)):
+            tally.check(False, f"a sum of sizes, {rows}: {found}")
+        tally.check(count == counted, f"a sum of sizes: {counted}, not {count}")
+    left = {str(node.target): reason for one in _programs for node, reason in one.reasons.items()}
+    tally.check(not left, f"a sum of sizes: PyTorch runs {left}")
+
+
 def check_exported(name, program, dtype):
     import nereid
 
@@ -214,6 +236,7 @@ def main():
     torch._dynamo.config.capture_scalar_outputs = True
     check_refused()
     check_overflows()
+    check_sizes()
     for call in ("clamp(f)", "clamp(max=f)", "clamp(f, n)"):
         text = f"def program(x, a, b, c):\n    f, n = b.item(), a.item()\n    return x.{call},\n"
         check_compiled(text, function_of(text), "int32")

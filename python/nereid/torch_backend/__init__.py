@@ -36,6 +36,7 @@ from nereid.torch_backend.passes.row_chunks import chunk_logits
 from nereid.torch_backend.passes.saved import save_less
 from nereid.torch_backend.passes.seeds import replace_random
 from nereid.torch_backend.passes.size_floats import replace_size_floats
+from nereid.torch_backend.passes.size_sums import expand_size_sums
 from nereid.torch_backend.passes.strides import (report_strides, save_images_channels_last,
                                                  take_strides)
 from nereid.torch_backend.passes.written_regions import give_written
@@ -77,6 +78,7 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
     for part in (*called_modules(module), module):
         if not settings.fallback_random:
             replace_random(part)
+        expand_size_sums(part)
         replace_size_floats(part)
         make_constants_in_place(part)
     if kind == "forward":
