@@ -163,6 +163,9 @@ int c_columns(const Gen *g, const NestStmt *s);
 /* The last of so many loads or stores from `first` on that are columns of LANES rows; NULL: they
  * are none. */
 const NestStmt *c_last_column(const Gen *g, const NestStmt *first);
+/* The load of the second element of pairs whose first one s loads, with nothing in between that
+ * writes memory; NULL: there is none. */
+const NestStmt *c_partner(const Gen *g, const NestStmt *s);
 /* Is it a constant that the next statement, a load, leaves in lanes that are masked off? */
 bool c_initial_value(const NestStmt *x);
 /* The next of them after s; statements between them run before stores, or after loads. */

@@ -313,15 +313,17 @@ static void put_between(Gen *g, const NestStmt *first, const NestStmt *last, boo
   }
 }
 
+static void put_column(Gen *g, const NestStmt *s, const char *row) {
+  Spread whole = {.kind = SPREAD_VECTOR};
+  bool zero = s->guard.kind && g->filled[s->dsts[0].var->id];
+  if (zero) c_line(g, "%s = %s;", c_ref_name(g, &s->dsts[0]), row);
+  else c_assign(g, s, &s->dsts[0], s->type, row, whole);
+}
+
 static void load_columns(Gen *g, const NestStmt *first, const char *rows) {
   const NestStmt *s = first;
-  for (int i = 0; i < c_columns(g, first); i++, s = c_next_column(g, s)) {
-    const char *row = c_text(g, "%s[%d]", rows, i);
-    Spread whole = {.kind = SPREAD_VECTOR};
-    bool zero = s->guard.kind && g->filled[s->dsts[0].var->id];
-    if (zero) c_line(g, "%s = %s;", c_ref_name(g, &s->dsts[0]), row);
-    else c_assign(g, s, &s->dsts[0], s->type, row, whole);
-  }
+  for (int i = 0; i < c_columns(g, first); i++, s = c_next_column(g, s))
+    put_column(g, s, c_text(g, "%s[%d]", rows, i));
 }
 
 /* Loads or stores of columns, by vectors of the name `rows`: see transpose.c. */
@@ -533,15 +535,48 @@ static void refuse_stmt(Gen *g, const NestStmt *s) {
   g->failed = true;
 }
 
+/* Statements that have been printed before their turn. */
+typedef VEC(const NestStmt *) Printed;
+
+static bool take_printed(Printed *printed, const NestStmt *s) {
+  for (size_t i = 0; i < printed->len; i++)
+    if (printed->data[i] == s) {
+      printed->data[i] = printed->data[--printed->len];
+      return true;
+    }
+  return false;
+}
+
+/* Both loads of pairs, of which the second one comes later. */
+static void load_pairs(Gen *g, const NestStmt *s, const NestStmt *partner, const char *rows,
+                       Printed *printed) {
+  const NestStmt *both[] = {s, partner}, *initial = partner->prev;
+  const char *lanes = s->guard.kind ? c_scalar(g, &s->guard, DT_I1) : "LANES";
+  if (c_initial_value(initial)) {
+    printers[initial->code](g, initial);
+    vec_push(g->arena, printed, initial);
+  }
+  c_line(g, "%s %s[2];", c_vector_type(s->type), rows);
+  c_line(g, "vload_pairs_%s(%s, %s, %s);", dtype_name(s->type),
+         c_address(g, &s->mems[0], false), lanes, rows);
+  for (int i = 0; i < 2; i++) put_column(g, both[i], c_text(g, "%s[%d]", rows, i));
+  vec_push(g->arena, printed, partner);
+}
+
 void c_block(Gen *g, const NestBlock *b) {
   for (const Declared *d = g->heads[g->block++]; d; d = d->next)
     put_unmarked_line(g, c_text(g, "%s%s;", g->large[d->var->id] ? "static _Thread_local " : "",
                                 c_declaration(g, d->var)));
   size_t rows = 0;
+  Printed printed = {0};
   for (const NestStmt *s = b->first; s; s = s->next) {
-    const NestStmt *last = c_last_column(g, s);
+    if (take_printed(&printed, s)) continue;
+    const NestStmt *last = c_last_column(g, s), *partner = last ? NULL : c_partner(g, s);
     g->span = s->span;
-    if (last) {
+    if (partner) {
+      load_pairs(g, s, partner, c_open_name(g, "rows"), &printed);
+      rows++;
+    } else if (last) {
       put_columns(g, s, last, c_open_name(g, "rows"));
       rows++;
       s = last;

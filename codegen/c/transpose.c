@@ -218,6 +218,26 @@ const NestStmt *c_next_column(const Gen *g, const NestStmt *s) {
   return next;
 }
 
+/* A value that is computed where the first of a pair is loaded, whatever comes in between. */
+static bool is_loadable_early(const Gen *g, const NestStmt *load) {
+  const NestVar *v = load->dsts[0].var;
+  if (!load->guard.kind) return g->at_definition[v->id];
+  return g->filled[v->id] || (load->prev && c_initial_value(load->prev));
+}
+
+const NestStmt *c_partner(const Gen *g, const NestStmt *s) {
+  enum { FAR = 64 }; /* statements that are looked at */
+  const unsigned barred = NEST_IS_WRITE | NEST_IS_ORDERED | NEST_IS_EFFECT;
+  if (s->code != NEST_LD || !is_column(g, s) || c_columns(g, s) != 2) return NULL;
+  const NestStmt *x = s->next;
+  for (int n = 0; x && n < FAR; x = x->next, n++) {
+    if (x->nregions || x->code == NEST_BAR || (nest_flags(x) & barred)) return NULL;
+    if (x->code == NEST_LD && is_column(g, x) && follows(s, x))
+      return is_loadable_early(g, x) && !feeds(s, x) ? x : NULL;
+  }
+  return NULL;
+}
+
 const NestStmt *c_last_column(const Gen *g, const NestStmt *first) {
   const NestStmt *s = first;
   if (!is_column(g, first)) return NULL;

@@ -289,12 +289,12 @@ static Node *call(Build *b, Parts x, uint32_t axis, const FourierForm *f, bool p
   Dim programs = programs_of(b, f, size, t);
   Dim scratch = dim_mul(build_dims(b), programs, build_const(b, f->scratch));
   for (uint32_t i = 0; i < f->n; i++) radices[i] = build_const(b, f->radix[i]);
-  Node *room = memory_of(b, 1, &scratch, t);
+  Node *room = memory_of(b, 1, &scratch, t), *to = result_memory(b, x.re, axis, f, pairs, rows);
   Node *factors = f->n > 1 ? factors_of(b, f, f->inverse, t) : room;
   return build(
       b, OP_nereid_fourier_default,
-      ARGS(arg_node(result_memory(b, x.re, axis, f, pairs, rows)), arg_node(build_arange(b, programs)),
-           arg_node(re.memory), arg_node(im.memory), arg_node(factors), arg_node(room),
+      ARGS(arg_node(to), arg_node(build_arange(b, programs)), arg_node(re.memory),
+           arg_node(im.memory), arg_node(factors), arg_node(room),
            arg_dims(b->in.g, 3, size), arg_dims(b->in.g, 4, re.at), arg_dims(b->in.g, 4, im.at),
            arg_dims(b->in.g, f->n, radices), arg_bool(f->half), arg_bool(f->inverse),
            arg_bool(!last && !rows), arg_bool(pairs), window ? arg_node(window) : arg_none(),
@@ -311,8 +311,9 @@ static Node *from_last(Build *b, Node *x, uint32_t axis) {
 Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse) {
   FourierForm f;
   const Node *copy = axis + 1 < rank_of(x.re) ? copy_in_rows(b, axis) : NULL;
-  bool pairs = is_returned(b, b->in.n) || (copy && is_returned(b, copy)), found = find_form(x.re->type.shape[axis]->value, !x.im, inverse,
-                                           x.re->type.dtype, &f);
+  bool pairs = is_returned(b, b->in.n) || (copy && is_returned(b, copy));
+  int64_t n = x.re->type.shape[axis]->value;
+  bool found = find_form(n, !x.im, inverse, x.re->type.dtype, &f);
   BUG_IF(!found, "a transform has no kernel");
   Node *y = call(b, x, axis, &f, pairs, copy != NULL);
   uint32_t parts = pairs ? rank_of(x.re) : 0;

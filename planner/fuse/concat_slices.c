@@ -184,12 +184,13 @@ static bool are_computed(Graph *g, const Cat *c) {
   return all;
 }
 
-/* A vector of a CPU would have elements of all sources, and each of them would be computed for all
- * of it: those of many, or of two that are the parts of complex numbers. */
+/* A vector of a CPU would have elements of all sources, and each of these would be computed for all
+ * of it.  Two sources of an element each are stored as pairs. */
 static bool alternates(const Graph *g, const Node *n, const Cat *c) {
-  enum { SOURCES_LEAST = 4, LENGTH_MOST = 2, PARTS = 2 };
-  int64_t most = c->n == PARTS ? 1 : LENGTH_MOST;
-  bool all = g->host && (c->n >= SOURCES_LEAST || c->n == PARTS) && c->axis + 1 == n->type.rank;
+  enum { SOURCES_LEAST = 4, LENGTH_MOST = 2 };
+  int64_t most = c->n == 2 ? 1 : LENGTH_MOST;
+  bool many = c->n == 2 || c->n >= SOURCES_LEAST;
+  bool all = g->host && many && c->axis + 1 == n->type.rank;
   for (uint32_t i = 0; i < c->n && all; i++) {
     Dim length = c->items[i]->type.shape[c->axis];
     all = dim_is_int(length) && length->value <= most;

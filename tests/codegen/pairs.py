@@ -5,7 +5,8 @@ import triton.language as tl
 
 @triton.jit
 def pairs(x, y, n):
-    """Both elements of pairs are loaded and stored together; one of them alone is not."""
+    """Both elements of pairs are loaded and stored together, also loads that are apart; one of them
+    alone is not, nor one after a store."""
     lane = tl.arange(0, 8)
     mask = lane < n
     p = x + lane * 2
@@ -18,4 +19,10 @@ def pairs(x, y, n):
     tl.store(q + 1, a + d)
     tl.store(q + 16, d, mask=mask)
     tl.store(q + 17, c, mask=mask)
-    tl.store(q + 33, tl.load(p + 33))
+    e = tl.load(p + 32, mask=mask, other=0.0)
+    f = tl.load(p + 48)
+    g = tl.load(p + 33, mask=mask, other=0.0)
+    h = tl.load(p + 49)
+    i = tl.load(p + 20)
+    tl.store(q + 33, e * g + f * h)
+    tl.store(q + 66, tl.load(p + 21) + i)
