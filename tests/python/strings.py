@@ -117,6 +117,19 @@ def check_labels():
                               ["none", "none", "an elk"]])
 
 
+def check_kept_keys():
+    """Keys outlive the file, whose memory is given back, and here overwritten."""
+    keys = [7 * i - 3 for i in range(300)]
+    data = model([node("ZipMap", "x", "maps", domain="ai.onnx.ml", classlabels_int64s=keys)],
+                 {"x": f32("n", len(keys))}, "maps", imports=ML)
+    code = ("import nereid, numpy, sys; m = nereid.load(sys.stdin.buffer.read());"
+            "print(list(m.run(numpy.zeros((1, 300), 'f4'))[0][0]))")
+    done = subprocess.run([sys.executable, "-c", code], input=bytes(data), capture_output=True,
+                          env={**os.environ, "MALLOC_PERTURB_": "85"})
+    said = done.stdout.decode().strip()
+    check(said == str(keys), f"keys {said[:99]} {done.stderr[-200:]}")
+
+
 def check_categories():
     def one_hot(zeros):
         return loaded([node("OneHotEncoder", "x", "y", domain="ai.onnx.ml", zeros=zeros,
@@ -239,8 +252,9 @@ def check_program():
 
 
 def main():
-    for run in (check_moved, check_folded, check_labels, check_categories, check_case,
-                check_tokens, check_ngrams, check_far_away, check_refused, check_program):
+    for run in (check_moved, check_folded, check_kept_keys, check_labels, check_categories,
+                check_case, check_tokens, check_ngrams, check_far_away, check_refused,
+                check_program):
         run()
     return report()
 

@@ -131,7 +131,10 @@ void onnx_op_zip_map(OnnxCall *c) {
   OnnxKeys *keys = ARENA_NEW(c->b.in.g->arena, OnnxKeys);
   const int64_t *names = onnx_texts(c, "classlabels_strings", &n);
   keys->is_text = names && n;
-  keys->at = keys->is_text ? names : onnx_ints(c, "classlabels_int64s", &n);
+  if (!keys->is_text) names = onnx_ints(c, "classlabels_int64s", &n);
+  int64_t *at = ARENA_ARRAY(c->b.in.g->arena, int64_t, n); /* the file is forgotten before */
+  if (n) memcpy(at, names, n * sizeof *at);
+  keys->at = at;
   keys->n = n;
   Node *x = onnx_in(c, 0);
   infer_rank(&c->b.in, &x->type, 1, 2);
