@@ -585,10 +585,7 @@ static void set_two_classes(OnnxCall *c, const Trees *t, const Votes *v, Node *a
   int64_t *zeros = ARENA_ARRAY(b->in.g->arena, int64_t, v->n);
   one.columns = 1;
   one.column = zeros;
-  for (uint32_t i = 0; i < v->n; i++) {
-    if (v->column[i] != v->column[0]) onnx_lack(c, "scores of both of two classes");
-    positive &= v->weight[i] >= 0;
-  }
+  for (uint32_t i = 0; i < v->n; i++) positive &= v->weight[i] >= 0;
   Node *s = summed(t, &one, at), *base = base_values(c, 1);
   if (base && second) onnx_lack(c, "base_values of the second class alone");
   if (base) s = build_add(b, s, base);
@@ -601,6 +598,28 @@ static void set_two_classes(OnnxCall *c, const Trees *t, const Votes *v, Node *a
   Node *both = build_cat(b, 2, (Node *[]){other, s}, 1);
   if (logistic) both = build_op1(b, OP_aten_sigmoid_default, both);
   onnx_set(c, 1, build_to(b, both, DT_F32));
+}
+
+/* Are there votes for more than one class? */
+static bool votes_differ(const Votes *v) {
+  bool differ = false;
+  for (uint32_t i = 1; i < v->n; i++) differ |= v->column[i] != v->column[0];
+  return differ;
+}
+
+/* Where both of two classes have scores, ONNX Runtime takes the second if its score is above 0, as
+ * CatBoost's files mean it, and gives 0 and 1 for any labels. */
+static Node *is_second(Build *b, Node *scores) {
+  Node *second = build_select(b, scores, 1, build_const(b, 1));
+  return build_to(b, build_with(b, OP_aten_gt_Scalar, second, build_int(b, 0)), DT_I64);
+}
+
+static void check_both(OnnxCall *c, const Node *base) {
+  uint32_t n;
+  const int64_t *labels = onnx_ints(c, "classlabels_int64s", &n);
+  bool usual = labels && n == 2 && labels[0] == 0 && labels[1] == 1;
+  if (!usual) onnx_lack(c, "labels other than 0 and 1 of two classes that have scores both");
+  if (base) onnx_lack(c, "base_values of two classes that have scores both");
 }
 
 void onnx_op_tree_classifier(OnnxCall *c) {
@@ -616,13 +635,16 @@ void onnx_op_tree_classifier(OnnxCall *c) {
   Trees t = read_trees(c);
   Votes v = read_votes(c, names, classes);
   Node *at = leaves(&t, onnx_in(c, 0));
-  if (classes == 2 && softmax) onnx_lack(c, "SOFTMAX of two classes");
-  if (classes == 2) return set_two_classes(c, &t, &v, at, logistic);
+  bool single = classes == 2 && !votes_differ(&v);
+  if (single && softmax) onnx_lack(c, "SOFTMAX of two classes");
+  if (single) return set_two_classes(c, &t, &v, at, logistic);
   Node *s = summed(&t, &v, at), *base = base_values(c, classes), *likely = s;
   Node *has = base ? NULL : has_scores(&t, &v, at, false);
+  if (classes == 2) check_both(c, base);
   if (base) likely = s = build_add(b, s, base);
   if (has) likely = build_where(b, has, arg_node(s), arg_float(-INFINITY));
-  likely = build_with(b, OP_aten_argmax_default, likely, build_int(b, 1));
+  if (classes == 2) likely = is_second(b, s);
+  else likely = build_with(b, OP_aten_argmax_default, likely, build_int(b, 1));
   onnx_set(c, 0, label_of(c, likely, classes));
   if (logistic) s = build_op1(b, OP_aten_sigmoid_default, s);
   if (softmax) s = build_with(b, OP_aten_softmax_int, s, build_int(b, 1));

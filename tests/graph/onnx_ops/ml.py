@@ -133,6 +133,9 @@ CALLS = [
     (CLASSIFIER, 17, [X], trees("class", [0, 1, 2], **THREE, post_transform="LOGISTIC"), 2),
     *[(CLASSIFIER, 17, [X], binary(column, weights, post_transform=how), 2)
       for column in (0, 1) for weights in (None, POSITIVE) for how in ("NONE", "LOGISTIC")],
+    *[(CLASSIFIER, 17, [X], trees("class", [0, 1], classlabels_int64s=[0, 1],
+                                  post_transform=how), 2)
+      for how in ("NONE", "LOGISTIC", "SOFTMAX")],
     (CLASSIFIER, 17, [X], binary(0, post_transform="LOGISTIC", base_values=[0.3]), 2),
     (CLASSIFIER, 17, [X], binary(0, POSITIVE, base_values=[-0.2]), 2),
     *[("ai.onnx.ml:5 TreeEnsemble", 20, [WHOLE],
