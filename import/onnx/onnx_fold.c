@@ -94,9 +94,10 @@ static bool fold_divide(OnnxCall *c, DType t, Dim a, Dim b, bool rest, OnnxEleme
   Dims *d = onnx_dims(c);
   bool positive = dim_range(d, b).lo > 0;
   bool down = positive && dim_range(d, a).lo >= 0;
-  if (!positive || !(down || (rest && !onnx_flag(c, "fmod", false)))) {
+  bool of_divisor = rest && !onnx_flag(c, "fmod", false); /* the rest's sign */
+  if (!positive || !(down || of_divisor)) {
     if (!dim_is_int(a) || !dim_is_int(b) || b->value == 0 || b->value == -1) return false;
-    if (rest && !onnx_flag(c, "fmod", false)) return set_dim(c, t, dim_mod(d, a, b), out);
+    if (of_divisor) return set_dim(c, t, dim_mod(d, a, b), out);
     return set_dim(c, t, dim_int(d, rest ? a->value % b->value : a->value / b->value), out);
   }
   return set_dim(c, t, rest ? dim_mod(d, a, b) : dim_floordiv(d, a, b), out);

@@ -156,6 +156,10 @@ CASES = [
     ("add", one("Add", "x y", "xy"),
      [((x(3, 4), x(3, 4)), 2 * x(3, 4)), ((x(1, 4), x(3, 4)), x(1, 4) + x(3, 4)),
       ((x(2, 4), x(3, 4)), None)]),
+    *[(f"mod_{sign}", o.model([o.node("Shape", "x", "s"), o.node("Mod", "s three", "r", fmod=sign),
+                               o.node("ConstantOfShape", "r", "z")],
+                              {"x": o.f32(2, 4)}, {"z": o.f32(2, 1)}, [o.ints("three", 3, 3)]),
+       [((x(2, 4),), np.zeros((2, 1), "f4"))]) for sign in (0, 1)],
     ("if_in_function", IF_IN_FUNCTION,
      [((k * x(2, 4) / 4 - shift,), chosen(k * x(2, 4) / 4 - shift))
       for k, shift in ((1, 0), (2, 0), (3, 0), (3, 12), (4, 1))]),
