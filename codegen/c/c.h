@@ -100,6 +100,7 @@ typedef struct {
   const NestStmt *turned; /* the store or load of a transposed loop; NULL: there is none */
   const char *rows, *row; /* its vectors; the one that it stores or takes, NULL: all of them */
   Owner *owners;          /* by variable id, with option debug; else NULL */
+  struct ProductSteps *steps; /* of the loop over a counter that is being printed; NULL: none */
   bool failed;
 } Gen;
 
@@ -186,9 +187,26 @@ typedef struct {
   bool tiles; /* a unit for tiles computes it */
 } ProductLoop;
 
+/* A loop that does nothing but add products to sums, in each iteration those of one such loop, or
+ * of blocks that loops around it count:
+ *
+ *   for %turn = 0 to 3 { %rows[..] = ..; %p = ..; serial m:4 { serial k:192 { .. } } }
+ *
+ * Addresses of several iterations are kept, so that a call adds up the products of all of them, and
+ * sums stay in registers. */
+typedef struct ProductSteps {
+  const NestStmt *last; /* the iteration's last statement */
+  ProductLoop product;
+  int most;             /* iterations of a call */
+  const char *left, *right, *count; /* names of the kept addresses, and of their number */
+  const char *more;     /* the condition that another iteration follows */
+  bool calls;           /* the calls are being printed */
+} ProductSteps;
+
 /* False: the loop is another one, or is printed as it is. */
 bool c_product_loop(const Gen *g, const NestStmt *loop, ProductLoop *out);
 void c_serial(Gen *g, const NestStmt *s); /* any serial loop */
+void c_for(Gen *g, const NestStmt *s);    /* any loop over a counter */
 /* The functions that calls of printed loops name. */
 void c_product_functions(Gen *g, Text *out);
 double c_tiles_ns(const ProductLoop *t); /* about how long a unit for tiles takes */
@@ -218,6 +236,7 @@ void c_fail_if(Gen *g, const char *condition, const char *what);
 void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void c_block(Gen *g, const NestBlock *b);
 void c_counted_loop(Gen *g, const NestStmt *s);
+void c_counter_loop(Gen *g, const NestStmt *s); /* NEST_FOR */
 /* dst = text, where text has the spread `from`, under the statement's guard; declares dst if this
  * is its definition. */
 void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from);

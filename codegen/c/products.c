@@ -176,6 +176,124 @@ bool c_product_loop(const Gen *g, const NestStmt *loop, ProductLoop *t) {
   return is_called(g, t);
 }
 
+/* ---- loops around them ---- */
+
+/* A call's addresses fit a thread's stack; the vectors of blocks are read again from the nearest
+ * cache. */
+enum { STEPS_MOST = 16, ADDRESSES_MOST = 1024, NEAR_BYTES = 24 << 10 };
+
+static const NestStmt *last_of(const NestBlock *b) {
+  const NestStmt *last = NULL;
+  for (const NestStmt *s = b->first; s; s = s->next)
+    if (s->code != NEST_BAR) last = s;
+  return last;
+}
+
+static const NestStmt *only_of(const NestBlock *b) {
+  const NestStmt *last = last_of(b);
+  for (const NestStmt *s = b->first; s; s = s->next)
+    if (s->code != NEST_BAR && s != last) return NULL;
+  return last;
+}
+
+/* Do the statements before `end` compute values alone, without the variable? */
+static bool computes(const NestBlock *b, const NestStmt *end, const NestVar *v) {
+  for (const NestStmt *s = b->first; s && s != end; s = s->next) {
+    bool plain = s->code == NEST_OP || s->code == NEST_MOV || s->code == NEST_LANE ||
+                 s->code == NEST_BAR || (s->code == NEST_UNROLL && !s->nsrcs) ||
+                 (s->code == NEST_LD && !nest_int(s, NA_volatile, 0));
+    if (!plain) return false;
+    for (uint32_t r = 0; r < s->nregions; r++)
+      if (!computes(s->regions[r], NULL, v)) return false;
+    for (uint32_t i = 0; i < s->ndsts; i++)
+      if (s->dsts[i].var == v) return false;
+    for (uint32_t i = 0; i < s->nsrcs; i++)
+      if (s->srcs[i].kind == REF_VAR && s->srcs[i].var == v) return false;
+  }
+  return true;
+}
+
+static bool has_pointer(const Mem *m) { return !m->buffer && m->base.kind == REF_VAR; }
+
+static int pointers_of(const NestStmt *load) { return (int)load->mems[0].base.var->count; }
+
+static int steps_of_call(const ProductLoop *t, int64_t blocks) {
+  int64_t near = (int64_t)t->loop->index->extent * affine_coef(&t->right->mems[0].bytes,
+                                                               t->loop->index);
+  int pointers = pointers_of(t->left) + pointers_of(t->right), steps = STEPS_MOST;
+  while (steps > 1 && (steps * pointers > ADDRESSES_MOST ||
+                       (blocks > 1 && steps * near > NEAR_BYTES)))
+    steps--;
+  return steps;
+}
+
+/* False: the NEST_FOR is another loop. */
+static bool find_steps(const Gen *g, const NestStmt *loop, ProductSteps *out) {
+  const NestBlock *body = loop->regions[0];
+  const NestStmt *at = out->last = last_of(body);
+  int64_t blocks = 1;
+  ProductLoop *t = &out->product;
+  while (at && at->code == NEST_SERIAL && !at->nsrcs && !c_product_loop(g, at, t)) {
+    blocks *= at->index->extent;
+    at = only_of(at->regions[0]);
+  }
+  if (!at || at->code != NEST_SERIAL || at->nsrcs || t->tiles) return false;
+  if (!has_pointer(&t->left->mems[0]) || !has_pointer(&t->right->mems[0])) return false;
+  if (!computes(body, out->last, t->product->dsts[0].var)) return false;
+  out->most = steps_of_call(t, blocks);
+  out->calls = false;
+  return out->most > 1;
+}
+
+static void open_steps(Gen *g, ProductSteps *t) {
+  t->left = c_open_name(g, "left");
+  t->right = c_open_name(g, "right");
+  t->count = c_open_name(g, "count");
+  c_line(g, "{");
+  g->depth++;
+  c_line(g, "char *%s[%d], *%s[%d];", t->left, t->most * pointers_of(t->product.left), t->right,
+         t->most * pointers_of(t->product.right));
+  c_line(g, "int %s = 0;", t->count);
+}
+
+static void keep_pointers(Gen *g, const ProductSteps *t, const char *to, const NestStmt *load) {
+  const NestVar *v = load->mems[0].base.var;
+  const char *name = g->names[v->id], *i = c_open_name(g, "i");
+  int n = pointers_of(load);
+  if (n == 1) c_line(g, "%s[%s] = %s;", to, t->count, c_ref_name(g, &load->mems[0].base));
+  else
+    c_line(g, "for (int %s = 0; %s < %d; %s++) %s[%d * %s + %s] = %s[%s];", i, i, n, i, to, n,
+           t->count, i, name, i);
+  c_close_names(g, 1);
+}
+
+void c_for(Gen *g, const NestStmt *s) {
+  enum { NAMES = 3 };
+  ProductSteps steps, *around = g->steps;
+  bool found = find_steps(g, s, &steps);
+  g->steps = found ? &steps : NULL;
+  if (found) open_steps(g, &steps);
+  c_counter_loop(g, s);
+  g->steps = around;
+  if (!found) return;
+  g->depth--;
+  c_line(g, "}");
+  c_close_names(g, NAMES);
+}
+
+/* Keeps an iteration's addresses, and calls after several iterations, or the last one. */
+static void put_steps(Gen *g, const NestStmt *s) {
+  ProductSteps *t = g->steps, calls = *t;
+  calls.calls = true;
+  keep_pointers(g, t, t->left, t->product.left);
+  keep_pointers(g, t, t->right, t->product.right);
+  c_line(g, "if (++%s < %d && %s) continue;", t->count, t->most, t->more);
+  g->steps = &calls;
+  c_serial(g, s);
+  g->steps = t;
+  c_line(g, "%s = 0;", t->count);
+}
+
 /* ---- the call ---- */
 
 /* The address for the first vector, at k = 0. */
@@ -184,6 +302,37 @@ static const char *right_address(Gen *g, const ProductLoop *t) {
   affine_drop(&m.bytes, t->loop->index);
   if (t->vector) affine_drop(&m.bytes, t->vector);
   return c_address(g, &m, false);
+}
+
+/* The address of a load at k = 0 and `other` = 0, of a kept iteration. */
+static const char *kept_address(Gen *g, const ProductLoop *t, const NestStmt *load,
+                                const NestIndex *other, const char *kept, const char *step) {
+  Mem m = load->mems[0];
+  affine_drop(&m.bytes, t->loop->index);
+  if (other) affine_drop(&m.bytes, other);
+  return c_text(g, "%s[%d * %s + %s] + (%s)", kept, pointers_of(load), step,
+                c_affine(g, &m.base.sub), c_affine(g, &m.bytes));
+}
+
+/* The addresses of all iterations that were kept, as the call takes them. */
+static void put_kept(Gen *g, const ProductLoop *t, const char *rows, const char *vectors) {
+  const ProductSteps *kept = g->steps;
+  const int n = t->row ? t->row->extent : 1;
+  const char *step = c_open_name(g, "step"), *i = t->row ? c_open_index(g, t->row) : NULL;
+  c_line(g, "char *%s[%d], *%s[%d];", rows, kept->most * n, vectors, kept->most);
+  c_line(g, "for (int %s = 0; %s < %s; %s++) {", step, step, kept->count, step);
+  g->depth++;
+  c_line(g, "%s[%s] = %s;", vectors, step,
+         kept_address(g, t, t->right, t->vector, kept->right, step));
+  const char *address = kept_address(g, t, t->left, NULL, kept->left, step);
+  if (i)
+    c_line(g, "for (int %s = 0; %s < %d; %s++) %s[%d * %s + %s] = %s;", i, i, n, i, rows, n, step,
+           i, address);
+  else c_line(g, "%s[%s] = %s;", rows, step, address);
+  g->depth--;
+  c_line(g, "}");
+  if (i) c_close_index(g, t->row);
+  c_close_names(g, 1);
 }
 
 static const char *first_sum(Gen *g, const ProductLoop *t) {
@@ -269,18 +418,52 @@ void c_product_functions(Gen *g, Text *out) {
   for (size_t i = 0; i < g->functions.len; i++) text_puts(out, g->functions.data[i]);
 }
 
-static void call_block(Gen *g, const ProductLoop *t, const char *rows) {
-  c_line(g, "%s((char *)&%s, %s, %s, %d);", function_of(g, t), first_sum(g, t), rows,
-         right_address(g, t), t->loop->index->extent);
+static void call_block(Gen *g, const ProductLoop *t, const char *rows, const char *vectors,
+                       const char *steps) {
+  c_line(g, "%s((char *)&%s, %s, %s, %s, %d);", function_of(g, t), first_sum(g, t), rows, vectors,
+         steps, t->loop->index->extent);
+}
+
+static bool is_only(Affine a, const NestIndex *index, const NestIndex *other) {
+  affine_drop(&a, index);
+  if (other) affine_drop(&a, other);
+  return !a.c && !a.n;
+}
+
+/* Are the kept addresses those that the call takes? */
+static bool takes_kept(const ProductLoop *t) {
+  const Mem *left = &t->left->mems[0], *right = &t->right->mems[0];
+  return pointers_of(t->right) == 1 && pointers_of(t->left) == extent_of(t->row) &&
+         is_subscript(&left->base.sub, t->row) && is_only(left->bytes, t->loop->index, NULL) &&
+         is_only(right->bytes, t->loop->index, t->vector);
+}
+
+static void call_steps(Gen *g, const ProductLoop *t, const char *rows) {
+  const char *vectors = c_open_name(g, "vectors");
+  bool kept = g->steps && g->steps->calls;
+  if (kept && takes_kept(t)) {
+    call_block(g, t, g->steps->left, g->steps->right, g->steps->count);
+  } else if (kept) {
+    put_kept(g, t, rows, vectors);
+    call_block(g, t, rows, vectors, g->steps->count);
+  } else {
+    put_rows(g, t, rows);
+    c_line(g, "char *const %s = %s;", vectors, right_address(g, t));
+    call_block(g, t, rows, c_text(g, "&%s", vectors), "1");
+  }
+  c_close_names(g, 1);
 }
 
 static void put_call(Gen *g, const ProductLoop *t) {
   const char *rows = c_open_name(g, "rows");
   c_line(g, "{");
   g->depth++;
-  put_rows(g, t, rows);
-  if (t->tiles) call_tiles(g, t, rows);
-  else call_block(g, t, rows);
+  if (t->tiles) {
+    put_rows(g, t, rows);
+    call_tiles(g, t, rows);
+  } else {
+    call_steps(g, t, rows);
+  }
   g->depth--;
   c_line(g, "}");
   c_close_names(g, 1);
@@ -289,7 +472,8 @@ static void put_call(Gen *g, const ProductLoop *t) {
 
 void c_serial(Gen *g, const NestStmt *s) {
   ProductLoop t;
-  if (c_product_loop(g, s, &t)) put_call(g, &t);
+  if (g->steps && !g->steps->calls && g->steps->last == s) put_steps(g, s);
+  else if (c_product_loop(g, s, &t)) put_call(g, &t);
   else c_counted_loop(g, s);
 }
 

@@ -386,24 +386,34 @@ static bool fixed_step(const Ref *r, DType t) {
 
 /* The index is computed in 64 bits, so that it does not wrap at the end; where that is no help, or
  * the sign of the step is not known, the iterations are counted beforehand. */
-static void c_for(Gen *g, const NestStmt *s) {
+/* The loop over a counter; its body follows.  The result: the condition that an iteration follows
+ * the present one. */
+static const char *for_head(Gen *g, const NestStmt *s, const char *at, const char *n) {
   const NestVar *v = s->dsts[0].var;
   DType t = v->dtype;
-  const char *k = c_ref_name(g, &s->dsts[0]), *type = c_scalar_type(t);
+  const char *k = c_ref_name(g, &s->dsts[0]), *type = c_scalar_type(t), *value = at, *more;
   const char *lo = c_scalar(g, &s->srcs[0], t), *hi = c_scalar(g, &s->srcs[1], t);
   const char *step = c_scalar(g, &s->srcs[2], t), *let = g->at_definition[v->id] ? type : "";
   const char *space = *let ? "const " : "", *after = *let ? " " : "";
-  const char *at = c_open_name(g, c_text(g, "%s_at", k));
-  const char *n = c_open_name(g, c_text(g, "%s_n", k)), *value = at;
   if (fixed_step(&s->srcs[2], t)) {
     c_line(g, "for (int64_t %s = %s; %s < %s; %s += %s) {", at, lo, at, hi, at, step);
+    more = c_text(g, "%s + %s < %s", at, step, hi);
   } else {
     c_line(g, "for (uint64_t %s = 0, %s = trips_%s(%s, %s, %s); %s < %s; %s++) {", at, n,
            dtype_name(t), lo, hi, step, at, n, at);
     value = c_text(g, "(%s + %s * %s)", lo, at, step);
+    more = c_text(g, "%s + 1 < %s", at, n);
   }
   open(g);
   put_unmarked_line(g, c_text(g, "%s%s%s%s = (%s)%s;", space, let, after, k, type, value));
+  return more;
+}
+
+void c_counter_loop(Gen *g, const NestStmt *s) {
+  const char *k = c_ref_name(g, &s->dsts[0]);
+  const char *at = c_open_name(g, c_text(g, "%s_at", k));
+  const char *n = c_open_name(g, c_text(g, "%s_n", k)), *more = for_head(g, s, at, n);
+  if (g->steps) g->steps->more = more;
   c_block(g, s->regions[0]);
   close(g);
   c_close_names(g, 2);

@@ -132,9 +132,10 @@ static uint32_t gradient_of_weight(Infer *in, uint32_t most, Dim *parts, Dim *wi
 
 void infer_window_weight(Infer *in) {
   Dim shape[GRAPH_RANK_MAX];
-  uint32_t n = gradient_of_weight(in, WINDOW_AXES, shape, shape + 2);
-  shape[1] = infer_tensor(in, "grad")->shape[n + 1];
-  shape[n + 2] = infer_tensor(in, "input")->shape[n + 1];
+  bool last = infer_bool(in, "outputs_last");
+  uint32_t n = gradient_of_weight(in, WINDOW_AXES, shape, shape + (last ? 1 : 2));
+  shape[last ? n + 2 : 1] = infer_tensor(in, "grad")->shape[n + 1];
+  shape[last ? n + 1 : n + 2] = infer_tensor(in, "input")->shape[n + 1];
   infer_set(in, DT_F32, n + 3, shape);
 }
 

@@ -65,6 +65,10 @@ static bool meets_box(const Window *w, uint32_t i) {
   return dim_is(stride, 1) && dim_is(w->dilation[i], 1);
 }
 
+bool window_outputs_last(Graph *g, const Node *n) {
+  return graph_arg(g, n, "outputs_last").flag;
+}
+
 bool window_meets_boxes(const Window *w) {
   for (uint32_t i = 0; i < w->n; i++)
     if (!meets_box(w, i)) return false;

@@ -7,7 +7,8 @@
  *                          even to a number that is not finite.  Sums of bytes are in i32
  *   nereid.conv_weight     the gradient [parts, O, window, C] in f32 of the weight of such a
  *                          convolution of one group, of that of its result [N, windows, O] and the
- *                          input: each part is the sum over some of the windows of all images
+ *                          input: each part is the sum over some of the windows of all images; or
+ *                          [parts, window, C, O], with `outputs_last`
  *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself
  *   nereid.conv_depthwise_weight
  *                          the gradient [parts, window, C] in f32 of the weight of such a one: each
@@ -46,6 +47,8 @@ bool window_meets_boxes(const Window *w);
 bool window_rounded(Graph *g, const Node *n);
 /* How many groups a PRIM_CONVOLUTION has joined to one. */
 int64_t window_joined(Graph *g, const Node *n);
+/* Has the gradient of a PRIM_CONVOLUTION_WEIGHT its outputs last? */
+bool window_outputs_last(Graph *g, const Node *n);
 /* The positions of a window. */
 Dim window_count(Graph *g, const Window *w);
 /* The largest power of two of which a PRIM_CONVOLUTION has whole blocks of channels; 0: those would

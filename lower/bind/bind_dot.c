@@ -219,13 +219,7 @@ typedef struct {
   DimMask outer;      /* the rest */
 } Block;
 
-enum {
-  BLOCK_ROWS = 6,
-  BLOCK_COLS_SMALL = 2,
-  BLOCK_COLS_LARGE = 4,
-  MANY_REGISTERS = 32,
-  TILED_ROWS = 2 * MACHINE_TILE
-};
+enum { TILED_ROWS = 2 * MACHINE_TILE };
 
 /* Does C compute the dot by the unit for tiles (codegen/c/products.c)?  Blocks are more rows. */
 static bool is_tiled(const Bind *s, const NestStmt *st) {
@@ -267,20 +261,15 @@ static DimMask shift_mask(DimMask m, int at) {
   return (m & low) | (m & ~low) << 1;
 }
 
-/* Fewer vectors than registers have room for leave it to more rows. */
-static int32_t vectors_of(const Bind *s, DimMask cols) {
-  return cols ? s->dims[__builtin_ctzll(cols)].extent : 1;
-}
-
+/* `rows`: of a block; 0: as many as registers hold beside its columns. */
 static Block plan_block(Bind *s, int rank, int32_t rows) {
   Block b = {0, 0, 0};
-  bool expands = machine_has(s->u->machine, HAS_EXPANDED_LOOPS);
+  const Machine *m = s->u->machine;
+  bool expands = machine_has(m, HAS_EXPANDED_LOOPS);
   if (!expands) {
-    int32_t most = s->u->machine->regs >= MANY_REGISTERS ? BLOCK_COLS_LARGE : BLOCK_COLS_SMALL;
-    b.cols = block_axis(s, rank - 1, most);
-    int before = s->ndims;
-    if (rows == BLOCK_ROWS) rows = rows * most / vectors_of(s, b.cols);
-    b.rows = block_axis(s, rank - 2, rows);
+    b.cols = block_axis(s, rank - 1, machine_block_vectors(m));
+    int before = s->ndims, vectors = b.cols ? s->dims[__builtin_ctzll(b.cols)].extent : 1;
+    b.rows = block_axis(s, rank - 2, rows ? rows : machine_block_rows(m, vectors));
     if (s->ndims > before) b.cols = shift_mask(b.cols, __builtin_ctzll(b.rows));
   }
   for (int d = 0; d < s->ndims; d++) {
@@ -524,7 +513,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   DType t = st->to;
   bool tiled = is_tiled(s, st);
   bind_start(s, NULL, &l);
-  Block blk = plan_block(s, rank, tiled ? TILED_ROWS : BLOCK_ROWS);
+  Block blk = plan_block(s, rank, tiled ? TILED_ROWS : 0);
   NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[rank - 1]);
   NestBuilder outer = s->b;
   open_outer(s, blk.outer, rank);

@@ -71,6 +71,18 @@ const Machine *machine_of_half(const Machine *m) {
   return NULL;
 }
 
+int machine_block_vectors(const Machine *m) {
+  enum { MANY_REGISTERS = 32, OF_MANY = 4, OF_FEW = 2 };
+  return m->regs >= MANY_REGISTERS ? OF_MANY : OF_FEW;
+}
+
+/* A row has an address, so more rows than these do without registers for addresses. */
+int machine_block_rows(const Machine *m, int vectors) {
+  enum { MOST = 12 };
+  int rows = (m->regs - vectors - 1) / vectors;
+  return rows < 1 ? 1 : rows < MOST ? rows : MOST;
+}
+
 const Machine *machine_list(int *n) {
   *n = (int)(sizeof machines / sizeof *machines);
   return machines;

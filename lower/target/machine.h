@@ -77,7 +77,12 @@ static inline bool machine_has(const Machine *m, unsigned capabilities) {
 
 /* A dot of so many steps or more, or of a word's, is computed in C by calls of a function that
  * kernels share. */
-enum { MACHINE_CALLED_STEPS = 32, MACHINE_CALLED_WORDS = 4 };
+enum { MACHINE_CALLED_STEPS = 6, MACHINE_CALLED_WORDS = 4 };
+/* The most vectors of a row of a dot's block. */
+int machine_block_vectors(const Machine *m);
+/* The most rows of a dot's block that registers hold, of so many vectors each, beside the vectors
+ * of a step and one element. */
+int machine_block_rows(const Machine *m, int vectors);
 
 /* Rows of a tile (HAS_MATRIX_TILES), and its words along the sum; it is a vector wide. */
 enum { MACHINE_TILE = 16 };

@@ -259,31 +259,44 @@ static bool is_lane_plus(const Forwarding *s, const Ref *x, Affine *each) {
          def->srcs[1].kind == REF_AFFINE && each->n <= 1;
 }
 
-/* Is the copy's guard that its column, which the store's address has, is before a number that no
- * column of the tile reaches?  Columns are along the smaller stride. */
-static bool guards_columns(const Forwarding *s, const Copy *c) {
+/* The axis along which a step of so many bytes goes. */
+static int axis_of(const Copy *c, int64_t bytes) {
+  int big = rows_axis(c);
+  return bytes % c->stride[big] ? !big : big;
+}
+
+/* Is the copy's guard that its row or column, which the lanes of the store's address count, is
+ * before a number that none of the tile reaches?  *axis: which of them. */
+static bool guards_lanes(const Forwarding *s, const Copy *c, int *axis) {
   const Ref *guard = &c->store->guard;
   const Affine *to = &c->store->mems[0].bytes;
   const NestStmt *def = sole_definition(s, guard);
-  int big = rows_axis(c);
-  int64_t width = c->stride[!big], lane;
+  int64_t width;
   Affine each;
+  if (!base_is_lanes(s, &c->store->mems[0].base, &width) || !width) return false;
+  *axis = axis_of(c, width);
+  if (width != c->stride[*axis]) return false;
   if (!def || def->guard.kind || def->code != NEST_OP || def->op != TILE_LT) return false;
   if (!is_lane_plus(s, &def->srcs[0], &each) || def->srcs[1].kind != REF_AFFINE) return false;
-  if (each.c || def->srcs[1].sub.n || def->srcs[1].sub.c < c->buffer->tile.shape[!big])
+  if (each.c || def->srcs[1].sub.n || def->srcs[1].sub.c < c->buffer->tile.shape[*axis])
     return false;
-  if (!base_is_lanes(s, &c->store->mems[0].base, &lane) || lane != width) return false;
   /* The loop that defines guards has an index of its own, which counts as the guard's subscript. */
   const Affine *of = &def->dsts[0].sub, *at = &guard->sub;
   bool counts = of->n == 1 && at->n == 1 && of->t[0].coef == 1 && at->t[0].coef == 1 &&
                 !of->c && !at->c;
   if (each.n && (!counts || of->t[0].index != each.t[0].index)) return false;
   for (int i = 0; i < to->n; i++) {
-    if (to->t[i].coef % c->stride[big] == 0) continue;
+    if (axis_of(c, to->t[i].coef) != *axis) continue;
     bool guarded = each.n && to->t[i].index == at->t[0].index;
     if (!guarded || to->t[i].coef != each.t[0].coef * width) return false;
   }
   return !each.n || coefficient(to, at->t[0].index) == each.t[0].coef * width;
+}
+
+/* Are columns after the tile's last one left out? */
+static bool guards_columns(const Forwarding *s, const Copy *c) {
+  int axis;
+  return guards_lanes(s, c, &axis) && axis != rows_axis(c);
 }
 
 static bool learn_strides(const Forwarding *s, Copy *c) {
@@ -346,24 +359,29 @@ static bool is_copy(const Forwarding *s, Copy *c) {
   return true;
 }
 
-/* Are all columns that are read the tile's? */
-static bool reads_columns(const Forwarding *s, const Copy *c, const NestStmt *st) {
+/* How far a step of `bytes` goes along an axis, n steps in all. */
+static int64_t reach_along(const Copy *c, int64_t bytes, int64_t n, int axis) {
+  return axis_of(c, bytes) == axis ? bytes / c->stride[axis] * (n - 1) : 0;
+}
+
+/* Are all rows or columns that are read the tile's? */
+static bool reads_tile(const Forwarding *s, const Copy *c, const NestStmt *st, int axis) {
   const Mem *m = &st->mems[0];
-  int big = rows_axis(c);
   int64_t lane;
   if (!base_is_lanes(s, &m->base, &lane)) return false;
-  int64_t reach = m->bytes.c % c->stride[big] + byte_reach(c, lane, s->nest->lanes);
+  int64_t last = steps_along(c, m->bytes.c, axis) + reach_along(c, lane, s->nest->lanes, axis);
   for (int k = 0; k < m->bytes.n; k++)
-    reach += byte_reach(c, m->bytes.t[k].coef, m->bytes.t[k].index->extent);
-  return reach < c->stride[!big] * c->buffer->tile.shape[!big];
+    last += reach_along(c, m->bytes.t[k].coef, m->bytes.t[k].index->extent, axis);
+  return last < c->buffer->tile.shape[axis];
 }
 
 /* Elements that a guard leaves out are outside of the tile, and nothing reads them. */
 static bool leaves_out_nothing(const Forwarding *s, const Copy *c) {
+  int axis;
   if (!c->store->guard.kind) return true;
-  if (!guards_columns(s, c)) return false;
+  if (!guards_lanes(s, c, &axis)) return false;
   for (size_t i = 0; i < c->readers.len; i++)
-    if (!reads_columns(s, c, c->readers.data[i])) return false;
+    if (!reads_tile(s, c, c->readers.data[i], axis)) return false;
   return true;
 }
 
@@ -401,11 +419,11 @@ static bool stays_near(const Copy *c, const NestStmt *st, bool lanes) {
   while (loop && loop->code == NEST_UNROLL) loop = loop->parent->owner;
   if (!loop || loop->code != NEST_SERIAL) return false;
   int64_t step = coefficient(&st->mems[0].bytes, loop->index);
+  int64_t far = there(c, step), element = dtype_bytes(c->buffer->dtype);
   int axis = step % c->stride[rows_axis(c)] == 0 ? rows_axis(c) : !rows_axis(c);
-  int64_t bytes = c->buffer->tile.shape[!axis] * c->global[!axis];
-  bool numbers = !lanes && c->global[!axis] == dtype_bytes(c->buffer->dtype);
-  if (numbers && rows_fit_cache(loop->index->extent, there(c, step), bytes)) return true;
-  return there(c, step) <= step;
+  bool beside = c->global[!axis] == element; /* the row's numbers, not its neighbors' */
+  int64_t bytes = beside ? c->buffer->tile.shape[!axis] * element : element;
+  return far <= step || (!lanes && rows_fit_cache(loop->index->extent, far, bytes));
 }
 
 static bool reader_known(const Forwarding *s, const Copy *c, const NestStmt *st) {

@@ -3,6 +3,7 @@
 
 #include "graph/analysis/attention.h"
 #include "graph/analysis/library_problem.h"
+#include "graph/ops/window.h"
 #include "planner/fuse/fuse_state.h"
 
 Dim fuse_shape_product(Graph *g, const Dim *shape, uint32_t rank) {
@@ -195,8 +196,11 @@ static void convolution_extents(Graph *g, Group *to, const Node *n) {
 static void weight_extents(Graph *g, Group *to, const Node *n) {
   const ValueType *t = &n->type, *grad = &n->args[0].node->type;
   to->extent[0] = t->shape[0];
-  to->extent[1] = t->shape[1];
-  to->extent[2] = fuse_shape_product(g, t->shape + 2, t->rank - 2);
+  Dim outputs = grad->shape[grad->rank - 1];
+  bool last = window_outputs_last(g, n);
+  Dim window = fuse_shape_product(g, t->shape + (last ? 1 : 2), t->rank - 2);
+  to->extent[1] = last ? window : outputs;
+  to->extent[2] = last ? outputs : window;
   to->extent[3] = fuse_shape_product(g, grad->shape, grad->rank - 1);
 }
 
@@ -209,9 +213,11 @@ static void product_index(Graph *g, const Group *to, const Node *n, Dim *element
     return;
   }
   if (prim_kind(n->op) == PRIM_CONVOLUTION_WEIGHT) {
+    bool last = window_outputs_last(g, n);
     element[0] = to->index[0];
-    element[1] = to->index[1];
-    index_of_linear(d, to->index[2], t->shape + 2, t->rank - 2, element + 2);
+    element[last ? t->rank - 1 : 1] = to->index[last ? 2 : 1];
+    index_of_linear(d, to->index[last ? 1 : 2], t->shape + (last ? 1 : 2), t->rank - 2,
+                    element + (last ? 1 : 2));
     return;
   }
   index_of_linear(d, to->index[1], t->shape, t->rank - 1, element);

@@ -13,7 +13,7 @@ typedef struct {
   Window w;
   Dim position[WINDOW_AXES];    /* of the window, of the tile's columns */
   Strides strides[WINDOW_AXES]; /* where the window has a stride */
-  Dim channel;
+  Dim channel, output;
 } WeightGradient;
 
 /* A window of an operand: its image, and its place there. */
@@ -185,7 +185,7 @@ static const char *gradient(WeightGradient *c, const Place *at) {
   ConcatSource p = {.operand = c->node->args[0].node};
   const ValueType *t = &p.operand->type;
   memcpy(p.index, at->at, (c->w.n + 1) * sizeof *p.index);
-  p.index[c->w.n + 1] = c->k->group->index[1];
+  p.index[c->w.n + 1] = c->output;
   for (uint32_t i = 1; i <= c->w.n; i++) {
     p.limits[p.nlimits].x = at->at[i];
     p.limits[p.nlimits++].hi = t->shape[i];
@@ -236,15 +236,18 @@ static void take_names(Kernel *k) {
 void kernel_conv_weight(Text *out, Kernel *k) {
   WeightGradient c = {.k = k, .node = k->group->nodes.data[0]};
   const Dim *extent = k->group->extent;
+  bool last = window_outputs_last(k->graph, c.node);
   c.w = window_of(k->graph, c.node);
+  c.output = k->group->index[last ? 2 : 1];
   take_names(k);
-  product_bind(k);
+  if (last) product_bind_turned(k);
+  else product_bind(k);
   const char *window = window_lines(&c);
   Parts parts = parts_of(&c);
   Place left = place_of_part(&c, &parts, true), right = place_of_part(&c, &parts, false);
   const char *grad = gradient(&c, &left), *x = input(&c, &right);
   product_epilogue(k);
-  Slot slots[] = {{"m", kernel_extent(k, extent[1])},
+  Slot slots[] = {{"m", kernel_extent(k, extent[last ? 2 : 1])},
                   {"channels", kernel_extent(k, c.w.input->type.shape[c.w.n + 1])},
                   {"sides", parts.sides.data},
                   {"counts", parts.counts.data},

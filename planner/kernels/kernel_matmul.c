@@ -316,14 +316,17 @@ static Access matrix(Kernel *k, Node *n, Dim batch, Dim row, Dim column, bool le
 
 /* ---- the kernel ---- */
 
-void product_bind(Kernel *k) {
-  const Group *g = k->group;
-  kernel_bind(k, g->index[0], "batch", AXIS_B);
-  kernel_bind(k, g->index[1], "m", AXIS_M);
-  kernel_bind(k, g->index[2], "n", AXIS_N);
+static void bind_axes(Kernel *k, Dim row, Dim column) {
+  kernel_bind(k, k->group->index[0], "batch", AXIS_B);
+  kernel_bind(k, row, "m", AXIS_M);
+  kernel_bind(k, column, "n", AXIS_N);
   static const char *const masks[] = {NULL, "mmask", "nmask", "mmask & nmask"};
   for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = masks[axes & 3];
 }
+
+void product_bind(Kernel *k) { bind_axes(k, k->group->index[1], k->group->index[2]); }
+
+void product_bind_turned(Kernel *k) { bind_axes(k, k->group->index[2], k->group->index[1]); }
 
 void product_epilogue(Kernel *k) {
   const Group *g = k->group;

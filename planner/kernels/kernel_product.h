@@ -7,6 +7,8 @@
 
 /* Rows, columns and batches by their names in the templates. */
 void product_bind(Kernel *k);
+/* The same, where the tile has the result's columns as its rows. */
+void product_bind_turned(Kernel *k);
 /* Goes through the views between a piece and memory: p->operand becomes what is loaded. */
 void product_source(Kernel *k, ConcatSource *p);
 /* A sum of pointers as tiles want it: with both axes, `first` and `second`, also where one has one

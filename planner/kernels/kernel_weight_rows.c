@@ -11,7 +11,7 @@ typedef struct {
   const Node *node;
   Window w;
   Dim place[WINDOW_AXES + 1]; /* of a step: the image, and all but the last of a row's sizes */
-  Dim ka, kb, channel, column, above;
+  Dim ka, kb, element, column, above;
 } RowsOfImages;
 
 static Dim bound(Kernel *k, const char *name, Dim extent, unsigned axes) {
@@ -21,7 +21,7 @@ static Dim bound(Kernel *k, const char *name, Dim extent, unsigned axes) {
 }
 
 /* Terms of a tile's rows come first, so that each has one address in all steps. */
-static const char *element(RowsOfImages *c, Node *n, const Dim *index, unsigned first) {
+static const char *pointers(RowsOfImages *c, Node *n, const Dim *index, unsigned first) {
   Kernel *k = c->k;
   Dims *d = k->graph->dims;
   Strided s;
@@ -40,15 +40,15 @@ static const char *element(RowsOfImages *c, Node *n, const Dim *index, unsigned 
   const char *text = arena_printf(k->arena, "%s + %s + (%s)", kernel_buffer(k, s.memory),
                                   kernel_index(k, own, NULL), kernel_index(k, rest, NULL));
   bool left = first == AXIS_M;
-  return product_pointers(k, text, axes, left ? "channel" : "kb", left ? "ka" : "column");
+  return product_pointers(k, text, axes, left ? "element" : "kb", left ? "ka" : "n");
 }
 
 static const char *gradient(RowsOfImages *c) {
   Dim index[GRAPH_RANK_MAX];
   memcpy(index, c->place, c->w.n * sizeof *index);
-  index[c->w.n] = c->ka;
-  index[c->w.n + 1] = c->channel;
-  return element(c, c->node->args[0].node, index, AXIS_M);
+  index[c->w.n] = c->kb;
+  index[c->w.n + 1] = c->column;
+  return pointers(c, c->node->args[0].node, index, AXIS_N);
 }
 
 static const char *input(RowsOfImages *c) {
@@ -60,9 +60,9 @@ static const char *input(RowsOfImages *c) {
   for (uint32_t i = 0; i < last; i++)
     index[i + 1] = dim_add(d, dim_mul(d, c->place[i + 1], c->w.stride[i]),
                            dim_mul(d, at[i], c->w.dilation[i]));
-  index[c->w.n] = dim_mul(d, c->kb, c->w.stride[last]);
-  index[c->w.n + 1] = c->column;
-  return element(c, c->w.input, index, AXIS_N);
+  index[c->w.n] = dim_mul(d, c->ka, c->w.stride[last]);
+  index[c->w.n + 1] = c->element;
+  return pointers(c, c->w.input, index, AXIS_M);
 }
 
 void kernel_weight_rows(Text *out, Kernel *k) {
@@ -73,20 +73,20 @@ void kernel_weight_rows(Text *out, Kernel *k) {
   const ValueType *grad = &c.node->args[0].node->type;
   Dim steps = dim_int(d, 1), windows = grad->shape[c.w.n], row = dim_int(d, weight_row(&c.w));
   for (uint32_t i = 0; i < c.w.n; i++) steps = dim_mul(d, steps, grad->shape[i]);
-  static const char *const names[] = {"across", "column", "above", "channel", "steps", "each",
-                                      "first", "last", "step"};
+  static const char *const names[] = {"columns", "down", "place", "above", "element", "steps",
+                                      "each", "first", "last", "step"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
   product_bind(k);
   c.ka = bound(k, "ka", windows, AXIS_N);
   c.kb = bound(k, "kb", windows, AXIS_M);
-  c.channel = bound(k, "channel", extent[1], AXIS_M);
-  c.column = bound(k, "column", dim_int(d, weight_row_read(&c.w)), AXIS_N);
-  c.above = bound(k, "above", dim_floordiv(d, extent[2], row), 0);
+  c.element = bound(k, "element", row, AXIS_M);
+  c.column = k->group->index[2];
+  c.above = bound(k, "above", dim_floordiv(d, extent[1], row), 0);
   index_of_linear(d, bound(k, "step", steps, 0), grad->shape, c.w.n, c.place);
-  const char *left = gradient(&c), *right = input(&c);
+  const char *left = input(&c), *right = gradient(&c);
   product_epilogue(k);
-  Slot slots[] = {{"m", kernel_extent(k, extent[1])},
+  Slot slots[] = {{"n", kernel_extent(k, extent[2])},
                   {"row", kernel_index(k, row, NULL)},
                   {"steps", kernel_extent(k, steps)},
                   {"parts", kernel_extent(k, extent[0])},

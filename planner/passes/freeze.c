@@ -246,29 +246,28 @@ static bool pack_window(Freeze *f, Node *n) {
   return true;
 }
 
-/* x[N, windows, O] with the windows of a row next to each other, so that a product reads its rows,
- * the channels, in place: of another order it gathers them for each block.  Rows stay together:
- * channels that are far apart share a set of a cache. */
-static Node *channels_apart(Build *b, Node *x, uint32_t n) {
-  Strided s;
-  if (strided_of(b->in.g, x, &s) && dim_is(s.stride[n], 1)) return x;
-  x = build_op1(b, OP_nereid_dense_default, build_transpose(b, x, n, n + 1));
-  return build_transpose(b, x, n, n + 1);
+/* x[N, windows, O] in memory, with zeros behind O up to whole vectors: a product reads whole
+ * tiles. */
+static Node *whole_channels(Build *b, Node *x) {
+  Dim zero = build_const(b, 0), more = build_const(b, weight_channels_more(&x->type));
+  if (dim_is(more, 0) && is_dense_image(b->in.g, x)) return x;
+  Dim channels = size_from_end(x, 1), zeros[] = {zero, more};
+  if (!dim_is(more, 0))
+    x = build(b, OP_aten_constant_pad_nd_default, 2,
+              (Arg[]){arg_node(x), arg_dims(b->in.g, 2, zeros)});
+  x = build_op1(b, OP_nereid_dense_default, x);
+  return dim_is(more, 0) ? x : build_slice(b, x, rank_of(x) - 1, zero, channels, 1);
 }
 
 /* The image of a weight's gradient by rows, too. */
 static void pad_weight_gradient(Freeze *f, Node *n) {
   Window w = window_of(f->g, n);
-  if (!f->g->host || !weight_rows_suit(&n->args[0].node->type, &w)) return;
+  if (!window_outputs_last(f->g, n) || !weight_rows_suit(&n->args[0].node->type, &w)) return;
   Build b = freeze_build(f, n);
-  Dim zeros[WINDOW_AXES], after[WINDOW_AXES];
+  Dim zeros[WINDOW_AXES];
   for (uint32_t i = 0; i < w.n; i++) zeros[i] = build_const(&b, 0);
-  memcpy(after, w.before, sizeof after);
-  int64_t channels = size_from_end(w.input, 1)->value;
-  int64_t more = (weight_row_read(&w) - weight_row(&w) + channels - 1) / channels;
-  after[w.n - 1] = dim_add(f->g->dims, after[w.n - 1], build_const(&b, more));
-  n->args[0] = arg_node(channels_apart(&b, n->args[0].node, w.n));
-  n->args[1] = arg_node(rows_with_zeros(&b, &w, after));
+  n->args[0] = arg_node(whole_channels(&b, n->args[0].node));
+  n->args[1] = arg_node(rows_with_zeros(&b, &w, w.before));
   n->args[ops_param(ops_schema(f->g, n->op), "padding")] = arg_dims(f->g, w.n, zeros);
 }
 

@@ -747,13 +747,13 @@ static StepChoice weight_choice(const Tiles *t, const Node *n, const Tile *tile)
   Dims *d = t->graph->dims;
   Window w = window_of(t->graph, n);
   const ValueType *grad = &n->args[0].node->type;
-  Dim channels = w.input->type.shape[w.n + 1];
-  int64_t bm = fitting(n->type.shape[1], tile->bm), bn = fitting(channels, tile->bn);
+  Dim channels = w.input->type.shape[w.n + 1], outputs = grad->shape[w.n + 1];
+  int64_t bm = fitting(outputs, tile->bm), bn = fitting(channels, tile->bn);
   add_part_sides(t, grad->shape, w.n, tile->bk, &c);
   add_choice_constexpr(t, &c, "BM", bm);
   add_choice_constexpr(t, &c, "BN", bn);
   Dim columns = dim_mul(d, window_count(t->graph, &w), blocks_of_size(t, channels, bn));
-  c.grid[0] = dim_mul(d, blocks_of_size(t, n->type.shape[1], bm), columns);
+  c.grid[0] = dim_mul(d, blocks_of_size(t, outputs, bm), columns);
   c.grid[1] = n->type.shape[0];
   c.warps = (uint32_t)tile->warps;
   c.stages = (uint32_t)tile->stages;
@@ -764,8 +764,8 @@ static StepChoice weight_choice(const Tiles *t, const Node *n, const Tile *tile)
 static bool weight_product(const Tiles *t, const Group *g, Product *p) {
   const Node *n = g->nodes.data[0];
   Window w = window_of(t->graph, n);
-  int64_t parts = tiled_extent(t, n->type.shape[0]), m = tiled_extent(t, g->extent[1]);
-  int64_t windows = tiled_extent(t, g->extent[3]);
+  int64_t parts = tiled_extent(t, n->type.shape[0]), windows = tiled_extent(t, g->extent[3]);
+  int64_t m = tiled_extent(t, n->args[0].node->type.shape[w.n + 1]);
   int64_t taps = tiled_extent(t, window_count(t->graph, &w));
   int64_t columns = tiled_extent(t, w.input->type.shape[w.n + 1]);
   if (!parts || !m || !windows || !taps || !columns) return false;
@@ -778,14 +778,14 @@ static StepChoice weight_rows_choice(const Tiles *t, const Group *g) {
   const Node *n = g->nodes.data[0];
   Window w = window_of(t->graph, n);
   int64_t windows = n->args[0].node->type.shape[w.n]->value;
-  Tile tile = weight_rows_tile(g->extent[1]->value, &w, windows);
+  Tile tile = weight_rows_tile(g->extent[2]->value, &w, windows);
   add_choice_constexpr(t, &c, "BM", tile.bm);
   add_choice_constexpr(t, &c, "BN", tile.bn);
   add_choice_constexpr(t, &c, "BK", tile.bk);
   Dims *d = t->graph->dims;
-  Dim row = dim_int(d, weight_row(&w)), rows = dim_floordiv(d, g->extent[2], row);
-  Dim tiles = dim_mul(d, rows, blocks_of_size(t, row, tile.bn));
-  c.grid[0] = dim_mul(d, blocks_of_size(t, g->extent[1], tile.bm), tiles);
+  Dim row = dim_int(d, weight_row(&w)), rows = dim_floordiv(d, g->extent[1], row);
+  Dim tiles = dim_mul(d, rows, blocks_of_size(t, row, tile.bm));
+  c.grid[0] = dim_mul(d, blocks_of_size(t, g->extent[2], tile.bn), tiles);
   c.grid[1] = g->extent[0];
   return c;
 }

@@ -8,8 +8,7 @@
 #include "lower/target/machine.h"
 #include "planner/tiling/tiling.h"
 
-/* Vectors in a block of registers: a dot takes as many (lower/bind/bind_dot.c). */
-enum { VECTORS = 2, VECTORS_OF_MANY_REGISTERS = 4, MANY_REGISTERS = 32, LEAST_DEPTH = 64 };
+enum { LEAST_DEPTH = 64 };
 enum { PANEL_AXES = 4 };
 
 /* Numbers of a vector: of words, however short the elements are, or of 64 bits. */
@@ -20,7 +19,7 @@ static int lanes_of(DType t) {
 
 int panels_width(DType t) {
   const Machine *m = machine_find("cpu");
-  return lanes_of(t) * (m->regs >= MANY_REGISTERS ? VECTORS_OF_MANY_REGISTERS : VECTORS);
+  return lanes_of(t) * machine_block_vectors(m);
 }
 
 /* Has a product that sums up k elements steps that are worth it? */

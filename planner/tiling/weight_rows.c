@@ -2,10 +2,9 @@
 
 #include "graph/analysis/strided.h"
 #include "graph/builders/node_builder.h"
+#include "lower/target/machine.h"
 
-/* A dot reads shorter rows of its operands from copies.  Rows of the window and parts of the sum
- * make so many PROGRAMS of a block of channels, or more. */
-enum { VECTOR = 16, WINDOWS_LEAST = 9, WINDOWS_MOST = 1024, WIDTH_MOST = 64, PROGRAMS = 16 };
+enum { VECTOR = 16, WINDOWS_LEAST = 2, WINDOWS_MOST = 1024, WIDTH_MOST = 64, ROWS_MOST = 96 };
 
 int64_t weight_row(const Window *w) {
   return w->size[w->n - 1]->value * size_from_end(w->input, 1)->value;
@@ -24,22 +23,20 @@ bool weight_rows_suit(const ValueType *grad, const Window *w) {
   return suits && grad->shape[w->n + 1]->value > 0 && weight_row(w) > 0;
 }
 
-int64_t weight_row_read(const Window *w) {
-  return (weight_row(w) + VECTOR - 1) / VECTOR * VECTOR;
+int64_t weight_channels_more(const ValueType *grad) {
+  return -grad->shape[grad->rank - 1]->value & (VECTOR - 1);
 }
 
-/* Is what is read of the last window of a row of the image within the row? */
-static bool row_has_room(const Window *w, const Strided *s, Dim windows) {
-  uint32_t last = w->n - 1;
-  int64_t channels = size_from_end(w->input, 1)->value;
-  int64_t begin = (windows->value - 1) * w->stride[last]->value * channels;
-  Dim pitch = s->stride[last]; /* of the axis before the last size */
-  bool whole = weight_row(w) % VECTOR == 0;
-  return whole || (dim_is_int(pitch) && begin + weight_row_read(w) <= pitch->value);
+/* Are a vector's channels, which begin at multiples of vectors, in memory? */
+static bool has_whole_channels(const ValueType *grad, const Strided *s) {
+  uint32_t last = grad->rank - 1;
+  int64_t read = grad->shape[last]->value + weight_channels_more(grad);
+  return dim_is(s->stride[last], 1) && dim_is_int(s->stride[last - 1]) &&
+         s->stride[last - 1]->value >= read;
 }
 
 bool weight_has_rows(Graph *g, const Node *n) {
-  if (!g->host || !graph_is(n, OP_nereid_conv_weight_default)) return false;
+  if (!graph_is(n, OP_nereid_conv_weight_default) || !window_outputs_last(g, n)) return false;
   Window w = window_of(g, n);
   Node *grad = n->args[0].node;
   Strided s, of_grad;
@@ -48,18 +45,26 @@ bool weight_has_rows(Graph *g, const Node *n) {
     if (!dim_is(w.before[i], 0)) return false;
   Dim channels = size_from_end(w.input, 1);
   return strided_of(g, w.input, &s) && strided_of(g, grad, &of_grad) &&
-         row_has_room(&w, &s, grad->type.shape[w.n]) &&
+         has_whole_channels(&grad->type, &of_grad) &&
          (dim_is(channels, 1) || dim_is(s.stride[w.n + 1], 1)) &&
          (dim_is(w.size[w.n - 1], 1) || s.stride[w.n] == channels);
 }
 
-Tile weight_rows_tile(int64_t m, const Window *w, int64_t windows_of_row) {
-  int64_t width = WIDTH_MOST, row = weight_row_read(w);
-  while (row % width) width -= VECTOR;
-  Tile t =
-      tiling_panels(m, row * PROGRAMS, windows_of_row, windows_of_row, (int)width, false);
-  t.bk = (int)windows_of_row;
-  return t;
+/* Rows of a tile fill blocks of registers, and repeat as few as can be. */
+static int rows_for(int64_t row, int block) {
+  int64_t tiles = (row + ROWS_MOST - 1) / ROWS_MOST, rows = (row + tiles - 1) / tiles;
+  return (int)((rows + block - 1) / block * block);
+}
+
+Tile weight_rows_tile(int64_t outputs, const Window *w, int64_t windows_of_row) {
+  int64_t width = WIDTH_MOST, whole = (outputs + VECTOR - 1) / VECTOR * VECTOR;
+  while (whole % width) width -= VECTOR;
+  const Machine *m = machine_find("cpu");
+  int vectors = machine_block_vectors(m);
+  while (width / m->lanes % vectors) vectors--;
+  int64_t row = weight_row(w), block = machine_block_rows(m, vectors);
+  int rows = rows_for(row, (int)(row < block ? row : block));
+  return (Tile){rows, (int)width, (int)windows_of_row, 1, 1};
 }
 
 int weight_rows_parts(int64_t bytes, int64_t tiles, int64_t result) {

@@ -1094,7 +1094,8 @@ ROWS = [(2, 16, 24, (11, 12), (3, 3), (1, 1), 1, 1, True),
         (2, 8, 20, (5, 14), (1, 4), (0, 2), 1, 1, True),
         (1, 32, 16, (20, 12), (3, 3), (2, 1), 1, (2, 1), True),
         (2, 48, 5, (9, 12), (2, 1), (0, 0), (3, 1), 1, True),
-        (2, 16, 8, (6, 8), (3, 3), (1, 1), 1, 1, False),
+        (2, 16, 8, (6, 8), (3, 3), (1, 1), 1, 1, True),
+        (2, 3, 40, (6, 1), (3, 3), (1, 1), 1, 1, False),
         (2, 5, 8, (9, 12), (3, 3), (1, 1), 1, 1, True),
         (2, 16, 8, (12, 12), (3, 3), (1, 1), 1, 2, False)]
 ROWS_GRAPH = """class G(torch.nn.Module):
@@ -1139,7 +1140,7 @@ def rows(folder):
             check(same, f"{mode}: the weight's gradient of {x.shape} to {out}")
         plan = subprocess.run([NEREID, "graph", path, "--device", "cpu", "--emit", "plan"],
                               capture_output=True, text=True).stdout
-        check(("across = " in plan) == by_rows, f"rows of {x.shape} to {out}")
+        check(("down = " in plan) == by_rows, f"rows of {x.shape} to {out}")
 
 
 HALVES = """class G(torch.nn.Module):

@@ -297,7 +297,7 @@ static Node *rows_gradient(Build *b, const ConvGradient *c, const WindowRows *r,
   return build_to(b, y, c->weight->type.dtype);
 }
 
-/* The node nereid.conv_weight: [parts, o, window, c]. */
+/* The node nereid.conv_weight: [parts, window, c, o]. */
 static Node *weight_parts(Build *b, const ConvGradient *c, Node *slid, Node *other, int parts) {
   Graph *g = b->in.g;
   return build(b, OP_nereid_conv_weight_default,
@@ -305,31 +305,41 @@ static Node *weight_parts(Build *b, const ConvGradient *c, Node *slid, Node *oth
                     arg_node(decompose_channels_last(b, slid)),
                     arg_dims(g, c->n, c->weight->type.shape + 2), arg_dims(g, c->n, c->stride),
                     arg_dims(g, c->n, c->padding), arg_dims(g, c->n, c->dilation),
-                    build_int(b, parts)));
+                    build_int(b, parts), arg_bool(true)));
+}
+
+/* Into how many parts the sum of such a gradient is cut. */
+static int parts_by_rows(Build *b, const ConvGradient *c, const Node *y, const Window *w) {
+  enum { OPEN_IMAGES = 8 };
+  const ValueType *grad = &y->args[0].node->type;
+  Dims *d = build_dims(b);
+  Dim outputs = grad->shape[c->n + 1];
+  int64_t images = dim_likely(d, grad->shape[0]), windows = 1, result = 1;
+  for (uint32_t i = 1; i <= c->n; i++) windows *= dim_likely(d, grad->shape[i]);
+  for (uint32_t i = 1; i < y->type.rank; i++) result *= y->type.shape[i]->value;
+  if (images < 1) images = OPEN_IMAGES;
+  Tile t = weight_rows_tile(outputs->value, w, grad->shape[c->n]->value);
+  int64_t channels = outputs->value + size_from_end(w->input, 1)->value;
+  int64_t read = images * windows * channels, size = (int64_t)dtype_bytes(grad->dtype);
+  return weight_rows_parts(read * size, result / (t.bm * t.bn) + 1, result * size);
 }
 
 /* [o, window, c] on a CPU, by rows of images; NULL: they do not suit. */
 static Node *gradient_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
-  enum { OPEN_IMAGES = 8 };
   if (!b->in.g->host || !dim_is(c->groups, 1)) return NULL;
   for (uint32_t i = 0; i < c->n; i++)
     if (!dim_is_int(c->stride[i]) || !dim_divisible(slid->type.shape[i + 2], c->stride[i]->value))
       return NULL;
   Node *y = weight_parts(b, c, slid, other, 1);
-  const ValueType *grad = &y->args[0].node->type;
   Window w = window_of(b->in.g, y);
-  if (!weight_rows_suit(grad, &w)) return NULL;
-  Dims *d = build_dims(b);
-  int64_t images = dim_likely(d, grad->shape[0]), windows = 1, result = 1;
-  for (uint32_t i = 1; i <= c->n; i++) windows *= dim_likely(d, grad->shape[i]);
-  for (uint32_t i = 1; i < y->type.rank; i++) result *= y->type.shape[i]->value;
-  if (images < 1) images = OPEN_IMAGES;
-  Tile t = weight_rows_tile(y->type.shape[1]->value, &w, grad->shape[c->n]->value);
-  int64_t channels = y->type.shape[1]->value + size_from_end(w.input, 1)->value;
-  int64_t read = images * windows * channels, size = (int64_t)dtype_bytes(grad->dtype);
-  int parts = weight_rows_parts(read * size, result / (t.bm * t.bn) + 1, result * size);
-  if (parts == 1) return build_squeeze(b, y, 1);
-  return build_sum(b, weight_parts(b, c, slid, other, parts), 1, false);
+  if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
+  int parts = parts_by_rows(b, c, y, &w);
+  y = parts == 1 ? build_squeeze(b, y, 1)
+                 : build_sum(b, weight_parts(b, c, slid, other, parts), 1, false);
+  uint32_t axes[GRAPH_RANK_MAX];
+  axes[0] = c->n + 1;
+  for (uint32_t i = 0; i <= c->n; i++) axes[i + 1] = i;
+  return build_permute(b, y, axes);
 }
 
 /* [groups, o, window, c] */

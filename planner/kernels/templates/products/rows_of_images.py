@@ -1,20 +1,21 @@
 @triton.jit
 def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    # The gradient of a convolution's weight: rows are output channels, columns elements of a row of
-    # the window.  A step sums up the BK windows of a row of an image, whose padding is in memory.
+    # The gradient of a convolution's weight: rows are elements of a row of the window, columns
+    # output channels.  A step sums up the BK windows of a row of an image, whose padding is in
+    # memory.  Rows behind the last one are that one again, so that loads have no masks.
     pid = tl.program_id(0)
-    rows = tl.cdiv({{m}}, BM)
-    across = tl.cdiv({{row}}, BN)
-    m = pid % rows * BM + tl.arange(0, BM)[:, None]
-    column = pid // rows % across * BN + tl.arange(0, BN)[None, :]
-    above = pid // rows // across
-    n = above * {{row}} + column
+    columns = tl.cdiv({{n}}, BN)
+    down = tl.cdiv({{row}}, BM)
+    n = pid % columns * BN + tl.arange(0, BN)[None, :]
+    place = pid // columns % down * BM + tl.arange(0, BM)[:, None]
+    above = pid // columns // down
+    m = above * {{row}} + place
     batch = tl.program_id(1)
-    mmask = m < {{m}}
-    nmask = column < {{row}}
-    channel = m
-    if {{m}} % BM != 0:
-        channel = tl.minimum(m, {{m}} - 1)
+    mmask = place < {{row}}
+    nmask = n < {{n}}
+    element = place
+    if {{row}} % BM != 0:
+        element = tl.minimum(place, {{row}} - 1)
     steps = {{steps}}
     each = tl.cdiv(steps, {{parts}})
     first, last = batch * each, tl.minimum(batch * each + each, steps)
