@@ -152,9 +152,9 @@ void c_atomic(Gen *g, const NestStmt *s);
 void c_prefetch(Gen *g, const NestStmt *s);
 
 /* ---- transpose.c ---- */
-/* The store of a loop that exchanges rows and columns; NULL: it is none. */
 /* The store of a loop of nothing else, LANES of which are as many rows; NULL: it has none. */
 const NestStmt *c_column_stores(const Gen *g, const NestStmt *loop);
+/* The store of a loop that exchanges rows and columns; NULL: it is none. */
 const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
 /* The load of a loop that exchanges them; NULL: it is none. */
 const NestStmt *c_transposed_load(const Gen *g, const NestStmt *loop);

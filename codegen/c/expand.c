@@ -99,7 +99,9 @@ static bool note_call(Arrays *w, const NestStmt *s) {
   ProductLoop p;
   if (!c_product_loop(w->g, s, &p)) return false;
   const Ref *rows = &p.left->mems[0].base, *vectors = &p.right->mems[0].base;
+  const Ref *guard = &p.left->guard;
   w->in_memory[p.product->dsts[0].var->id] = true;
+  if (guard->kind == REF_VAR) w->in_memory[guard->var->id] = true;
   if (rows->kind == REF_VAR) w->in_memory[rows->var->id] = true;
   if (vectors->kind == REF_VAR) w->in_memory[vectors->var->id] = true;
   return true;

@@ -80,6 +80,9 @@ const Helper c_helpers_products[] = {
      "        *(V *)(sums + i * sums_row + j * vector) = s[i * vectors + j]; \\\n"
      "  }\n"
      "#endif\n"},
+    {"nereid_zeros", NULL,
+     "/* A row of zeros, for rows that are none. */\n"
+     "static const float nereid_zeros[1024];\n"},
     {"TileProduct", NULL,
      "/* sums[row, vector] += the products of `depth` words of row left[row] and of vectors;\n"
      " * vector v's word k is at right + k * right_row + v * right_vector.  Steps are in\n"

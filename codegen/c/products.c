@@ -29,7 +29,7 @@ enum { LEAVES = 3 }; /* two loads and an op */
 /* Lanes run together, so a barrier is nothing. */
 static bool gather_leaves(const NestBlock *b, Leaf at, Leaf *leaves, int *n) {
   for (const NestStmt *s = b->first; s; s = s->next) {
-    if (s->code == NEST_BAR) continue;
+    if (s->code == NEST_BAR || c_initial_value(s)) continue;
     if (s->code == NEST_UNROLL) {
       Leaf inner = at;
       if (s->nsrcs || at.depth == 2) return false;
@@ -37,7 +37,7 @@ static bool gather_leaves(const NestBlock *b, Leaf at, Leaf *leaves, int *n) {
       if (!gather_leaves(s->regions[0], inner, leaves, n)) return false;
       continue;
     }
-    if (*n == LEAVES || s->nregions || s->guard.kind) return false;
+    if (*n == LEAVES || s->nregions || (s->guard.kind && s->code != NEST_LD)) return false;
     leaves[*n] = at;
     leaves[(*n)++].s = s;
   }
@@ -139,6 +139,27 @@ static bool has_vectors(const Gen *g, const ProductLoop *t) {
          at.step == bytes && g->spread[t->product->dsts[0].var->id].kind == SPREAD_VECTOR;
 }
 
+/* Rows whose guard does not hold are zeros, of which there are so many bytes (nereid_zeros). */
+enum { ZEROS = 4096 };
+
+static bool is_zero(const NestStmt *x) {
+  return x->srcs[0].kind == REF_FLOAT && x->srcs[0].f == 0 && !signbit(x->srcs[0].f);
+}
+
+static bool has_guards(const ProductLoop *t) { return t->left->guard.kind != REF_NONE; }
+
+/* Has the left load alone a guard, which tells for each row whether it is zeros? */
+static bool guards_rows(const Gen *g, const ProductLoop *t) {
+  const NestIndex *k = t->loop->index;
+  const Ref *guard = &t->left->guard;
+  if (t->right->guard.kind || t->product->guard.kind) return false;
+  if (!has_guards(t)) return true;
+  int64_t reach = affine_coef(&t->left->mems[0].bytes, k) * k->extent;
+  return guard->kind == REF_VAR && c_uniform(g->spread[guard->var->id]) &&
+         !affine_coef(&guard->sub, k) && t->left->prev && c_initial_value(t->left->prev) &&
+         is_zero(t->left->prev) && reach >= 0 && reach <= ZEROS;
+}
+
 static uint32_t occurrences(const NestBlock *b, const NestVar *v) {
   uint32_t n = 0;
   for (const NestStmt *s = b->first; s; s = s->next) {
@@ -155,7 +176,7 @@ static uint32_t occurrences(const NestBlock *b, const NestVar *v) {
 static bool is_only_reader(const Gen *g, const ProductLoop *t) {
   enum { HERE = 2 };
   const NestVar *left = t->left->dsts[0].var, *right = t->right->dsts[0].var;
-  return left != right && occurrences(g->nest->body, left) == HERE &&
+  return left != right && occurrences(g->nest->body, left) == (has_guards(t) ? HERE + 1 : HERE) &&
          occurrences(g->nest->body, right) == HERE;
 }
 
@@ -170,9 +191,10 @@ static bool is_called(const Gen *g, const ProductLoop *t) {
 bool c_product_loop(const Gen *g, const NestStmt *loop, ProductLoop *t) {
   if (g->owners || loop->code != NEST_SERIAL || loop->nsrcs) return false;
   *t = (ProductLoop){.loop = loop};
-  if (!find_operands(t) || !has_vectors(g, t) || !is_only_reader(g, t)) return false;
+  if (!find_operands(t) || !guards_rows(g, t)) return false;
+  if (!has_vectors(g, t) || !is_only_reader(g, t)) return false;
   t->tiles = g->tiles && sums_words(t->product) && loop->index->extent >= MACHINE_TILE &&
-             affine_coef(&t->left->mems[0].bytes, loop->index) == WORD;
+             affine_coef(&t->left->mems[0].bytes, loop->index) == WORD && !has_guards(t);
   return is_called(g, t);
 }
 
@@ -215,12 +237,16 @@ static bool computes(const NestBlock *b, const NestStmt *end, const NestVar *v) 
 
 static bool has_pointer(const Mem *m) { return !m->buffer && m->base.kind == REF_VAR; }
 
-static int pointers_of(const NestStmt *load) { return (int)load->mems[0].base.var->count; }
+/* Of a load with guards each row's, or that of zeros. */
+static int pointers_of(const ProductLoop *t, const NestStmt *load) {
+  bool rows = load == t->left && has_guards(t);
+  return rows ? extent_of(t->row) : (int)load->mems[0].base.var->count;
+}
 
-static int steps_of_call(const ProductLoop *t, int64_t blocks) {
-  int64_t near = (int64_t)t->loop->index->extent * affine_coef(&t->right->mems[0].bytes,
-                                                               t->loop->index);
-  int pointers = pointers_of(t->left) + pointers_of(t->right), steps = STEPS_MOST;
+static int steps_of_call(const ProductLoop *t, int64_t blocks, int lanes) {
+  int64_t vector = (int64_t)dtype_bytes(t->product->type) * lanes;
+  int64_t near = vector * extent_of(t->vector) * t->loop->index->extent;
+  int pointers = pointers_of(t, t->left) + pointers_of(t, t->right), steps = STEPS_MOST;
   while (steps > 1 && (steps * pointers > ADDRESSES_MOST ||
                        (blocks > 1 && steps * near > NEAR_BYTES)))
     steps--;
@@ -239,8 +265,9 @@ static bool find_steps(const Gen *g, const NestStmt *loop, ProductSteps *out) {
   }
   if (!at || at->code != NEST_SERIAL || at->nsrcs || t->tiles) return false;
   if (!has_pointer(&t->left->mems[0]) || !has_pointer(&t->right->mems[0])) return false;
+  if (has_guards(t) && blocks > 1) return false;
   if (!computes(body, out->last, t->product->dsts[0].var)) return false;
-  out->most = steps_of_call(t, blocks);
+  out->most = steps_of_call(t, blocks, g->nest->lanes);
   out->calls = false;
   return out->most > 1;
 }
@@ -251,20 +278,42 @@ static void open_steps(Gen *g, ProductSteps *t) {
   t->count = c_open_name(g, "count");
   c_line(g, "{");
   g->depth++;
-  c_line(g, "char *%s[%d], *%s[%d];", t->left, t->most * pointers_of(t->product.left), t->right,
-         t->most * pointers_of(t->product.right));
+  c_line(g, "char *%s[%d], *%s[%d];", t->left, t->most * pointers_of(&t->product, t->product.left),
+         t->right, t->most * pointers_of(&t->product, t->product.right));
   c_line(g, "int %s = 0;", t->count);
 }
 
 static void keep_pointers(Gen *g, const ProductSteps *t, const char *to, const NestStmt *load) {
   const NestVar *v = load->mems[0].base.var;
   const char *name = g->names[v->id], *i = c_open_name(g, "i");
-  int n = pointers_of(load);
+  int n = pointers_of(&t->product, load);
   if (n == 1) c_line(g, "%s[%s] = %s;", to, t->count, c_ref_name(g, &load->mems[0].base));
   else
     c_line(g, "for (int %s = 0; %s < %d; %s++) %s[%d * %s + %s] = %s[%s];", i, i, n, i, to, n,
            t->count, i, name, i);
   c_close_names(g, 1);
+}
+
+/* The address of a row at k = 0, or of zeros. */
+static const char *row_address(Gen *g, const ProductLoop *t) {
+  Mem m = t->left->mems[0];
+  affine_drop(&m.bytes, t->loop->index);
+  const char *address = c_address(g, &m, false);
+  if (!has_guards(t)) return address;
+  return c_text(g, "%s ? %s : (char *)nereid_zeros", c_scalar(g, &t->left->guard, DT_I1), address);
+}
+
+static void keep_rows(Gen *g, const ProductSteps *t) {
+  const ProductLoop *p = &t->product;
+  if (!p->row) {
+    c_line(g, "%s[%s] = %s;", t->left, t->count, row_address(g, p));
+    return;
+  }
+  const char *i = c_open_index(g, p->row);
+  int n = p->row->extent;
+  c_line(g, "for (int %s = 0; %s < %d; %s++) %s[%d * %s + %s] = %s;", i, i, n, i, t->left, n,
+         t->count, i, row_address(g, p));
+  c_close_index(g, p->row);
 }
 
 void c_for(Gen *g, const NestStmt *s) {
@@ -285,7 +334,8 @@ void c_for(Gen *g, const NestStmt *s) {
 static void put_steps(Gen *g, const NestStmt *s) {
   ProductSteps *t = g->steps, calls = *t;
   calls.calls = true;
-  keep_pointers(g, t, t->left, t->product.left);
+  if (has_guards(&t->product)) keep_rows(g, t);
+  else keep_pointers(g, t, t->left, t->product.left);
   keep_pointers(g, t, t->right, t->product.right);
   c_line(g, "if (++%s < %d && %s) continue;", t->count, t->most, t->more);
   g->steps = &calls;
@@ -310,7 +360,7 @@ static const char *kept_address(Gen *g, const ProductLoop *t, const NestStmt *lo
   Mem m = load->mems[0];
   affine_drop(&m.bytes, t->loop->index);
   if (other) affine_drop(&m.bytes, other);
-  return c_text(g, "%s[%d * %s + %s] + (%s)", kept, pointers_of(load), step,
+  return c_text(g, "%s[%d * %s + %s] + (%s)", kept, pointers_of(t, load), step,
                 c_affine(g, &m.base.sub), c_affine(g, &m.bytes));
 }
 
@@ -344,16 +394,14 @@ static const char *first_sum(Gen *g, const ProductLoop *t) {
 
 /* The addresses of all rows at k = 0. */
 static void put_rows(Gen *g, const ProductLoop *t, const char *rows) {
-  Mem m = t->left->mems[0];
-  affine_drop(&m.bytes, t->loop->index);
   c_line(g, "char *%s[%d];", rows, extent_of(t->row));
   if (!t->row) {
-    c_line(g, "%s[0] = %s;", rows, c_address(g, &m, false));
+    c_line(g, "%s[0] = %s;", rows, row_address(g, t));
     return;
   }
   const char *i = c_open_index(g, t->row);
   c_line(g, "for (int %s = 0; %s < %d; %s++) %s[%s] = %s;", i, i, t->row->extent, i, rows, i,
-         c_address(g, &m, false));
+         row_address(g, t));
   c_close_index(g, t->row);
 }
 
@@ -433,8 +481,9 @@ static bool is_only(Affine a, const NestIndex *index, const NestIndex *other) {
 /* Are the kept addresses those that the call takes? */
 static bool takes_kept(const ProductLoop *t) {
   const Mem *left = &t->left->mems[0], *right = &t->right->mems[0];
-  return pointers_of(t->right) == 1 && pointers_of(t->left) == extent_of(t->row) &&
-         is_subscript(&left->base.sub, t->row) && is_only(left->bytes, t->loop->index, NULL) &&
+  bool rows = pointers_of(t, t->left) == extent_of(t->row) &&
+              is_subscript(&left->base.sub, t->row) && is_only(left->bytes, t->loop->index, NULL);
+  return (rows || has_guards(t)) && pointers_of(t, t->right) == 1 &&
          is_only(right->bytes, t->loop->index, t->vector);
 }
 

@@ -78,7 +78,7 @@ int machine_block_vectors(const Machine *m) {
 
 /* A row has an address, so more rows than these do without registers for addresses. */
 int machine_block_rows(const Machine *m, int vectors) {
-  enum { MOST = 12 };
+  enum { MOST = 9 };
   int rows = (m->regs - vectors - 1) / vectors;
   return rows < 1 ? 1 : rows < MOST ? rows : MOST;
 }

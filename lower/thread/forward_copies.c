@@ -9,13 +9,15 @@
  * last column, is the only one to @X, and nothing is written to global memory before @X was last
  * read, the loads of @X read from %p:
  * byte 1280*m + 4*k of a buffer with rows of 320 bytes is row 4*m, column k.  %p may be an array of
- * the addresses of rows, %p[a].  Lanes need care: %p counts them, a load that is the same for all
- * lanes takes them off again.
+ * the addresses of rows, %p[a].  Rows whose guard does not hold may be zeros: then their readers
+ * have the guard.  Lanes need care: %p counts them, a load that is the same for all lanes takes
+ * them off again.
  *
  * A copy pays where rows are far apart and an inner loop goes from row to row, and where elements
  * are widened as they are read: then the buffer stays. */
 #include "lower/passes.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -27,8 +29,10 @@ enum {
 typedef struct {
   const NestBuffer *buffer;
   NestStmt *store, *load, *root; /* the copy, and the outermost loop of its chain */
+  NestStmt *zero; /* before the load, whose guard tells which rows are not zeros; or NULL */
   Ref base, more;                /* it loads from base + scale * more + bytes; more: none, or a */
-  int64_t scale;                 /* number that is the same for all of the copy */
+  int64_t scale;                 /* number that is the same for all of the copy, or, an array, */
+  bool each;                     /* `each` row's own */
   Affine bytes;
   uint32_t stores;
   bool other; /* accesses of other kinds */
@@ -36,6 +40,7 @@ typedef struct {
   int64_t stride[2], global[2]; /* from row to row and column to column: there, and at %p */
   int64_t first;                /* byte 0 of the buffer, at %p */
   int64_t pointers[2];          /* by how much %p's subscript grows with row and column */
+  int64_t guards[2];            /* the same of the guard's */
   int64_t lane;                 /* by how much %p counts lanes */
 } Copy;
 
@@ -123,17 +128,31 @@ static bool counts_up(const Forwarding *s, const Ref *x, Ref *more, Affine *each
   return true;
 }
 
+/* An array of numbers that were computed before the copy, one for each row? */
+static bool is_array(const Forwarding *s, const Copy *c, const Ref *x) {
+  const NestStmt *def = sole_definition(s, x);
+  return def && !def->guard.kind && x->var->count > 1 && !is_inside_loop(def, c->root);
+}
+
 /* Sees through an address that is computed for each element: `ptr_add %rows[a], %columns[b]`. */
 static bool find_copy_base(const Forwarding *s, Copy *c) {
   const Mem *m = &c->load->mems[0];
   c->base = m->base;
   c->bytes = m->bytes;
   c->more = ref_none();
+  c->each = false;
   NestStmt *def = sole_definition(s, &m->base);
   if (!def || !is_inside_loop(def, c->root)) return true;
   Affine each;
   if (def->code != NEST_OP || def->op != TILE_PTR_ADD || m->base.var->count > 1) return false;
-  if (def->srcs[0].kind != REF_VAR || !counts_up(s, &def->srcs[1], &c->more, &each)) return false;
+  if (def->srcs[0].kind != REF_VAR) return false;
+  c->each = is_array(s, c, &def->srcs[1]) && def->srcs[0].var->count == 1;
+  if (c->each) {
+    c->more = def->srcs[1];
+    each = affine_const(0);
+  } else if (!counts_up(s, &def->srcs[1], &c->more, &each)) {
+    return false;
+  }
   c->base = def->srcs[0];
   c->scale = dtype_bytes(def->elem) ? dtype_bytes(def->elem) : 1;
   affine_scale(&each, c->scale);
@@ -199,22 +218,25 @@ static int64_t there(const Copy *c, int64_t bytes) {
   return steps_along(c, bytes, 0) * c->global[0] + steps_along(c, bytes, 1) * c->global[1];
 }
 
-/* The growth of %p's subscript over these bytes. */
-static int64_t pointers_there(const Copy *c, int64_t bytes) {
-  return steps_along(c, bytes, 0) * c->pointers[0] + steps_along(c, bytes, 1) * c->pointers[1];
+/* The growth of a subscript, of %p or the guard, over these bytes. */
+static int64_t growth_there(const Copy *c, const int64_t growth[2], int64_t bytes) {
+  return steps_along(c, bytes, 0) * growth[0] + steps_along(c, bytes, 1) * growth[1];
 }
 
-/* Notes that `bytes` in the buffer, steps along one axis, are `global` bytes and `pointers`
- * elements of %p. */
+/* Notes that `bytes` in the buffer, steps along one axis, are `global` bytes, `pointers` elements
+ * of %p and `guards` of the guard. */
 static bool learn_strides_of_digit(Copy *c, bool known[2], int64_t bytes, int64_t global,
-                                   int64_t pointers) {
+                                   int64_t pointers, int64_t guards) {
   int big = rows_axis(c);
   int axis = bytes % c->stride[big] ? !big : big;
   int64_t steps = bytes / c->stride[axis];
-  if (bytes <= 0 || bytes % c->stride[axis] || global % steps || pointers % steps) return false;
+  if (bytes <= 0 || bytes % c->stride[axis]) return false;
+  if (global % steps || pointers % steps || guards % steps) return false;
   if (known[axis] && c->global[axis] != global / steps) return false;
   if (known[axis] && c->pointers[axis] != pointers / steps) return false;
+  if (known[axis] && c->guards[axis] != guards / steps) return false;
   known[axis] = true;
+  c->guards[axis] = guards / steps;
   c->global[axis] = global / steps;
   c->pointers[axis] = pointers / steps;
   return true;
@@ -232,7 +254,7 @@ static bool rows_follow(Copy *c, bool known[2]) {
   int64_t columns = c->stride[big] / c->stride[!big];
   return c->stride[big] % c->stride[!big] == 0 &&
          learn_strides_of_digit(c, known, c->stride[big], columns * c->global[!big],
-                                columns * c->pointers[!big]);
+                                columns * c->pointers[!big], columns * c->guards[!big]);
 }
 
 static int64_t coefficient(const Affine *x, const NestIndex *index) {
@@ -300,19 +322,22 @@ static bool guards_columns(const Forwarding *s, const Copy *c) {
 }
 
 static bool learn_strides(const Forwarding *s, Copy *c) {
-  const Affine *to = &c->store->mems[0].bytes, *from = &c->bytes, *pointer = &c->base.sub;
+  const Affine *to = &c->store->mems[0].bytes, *from = &c->bytes;
+  const Affine *pointer = c->each ? &c->more.sub : &c->base.sub;
   bool known[2] = {false, false};
   int64_t lane, more;
+  const Affine none = affine_const(0), *guard = c->zero ? &c->load->guard.sub : &none;
   if (to->c || pointer->c || !has_all(to, from) || !has_all(to, pointer)) return false;
+  if (guard->c || !has_all(to, guard)) return false;
   if (!base_is_lanes(s, &c->store->mems[0].base, &lane)) return false;
   if (!lane_step(s, &c->base, 0, &c->lane) || !lane_step(s, &c->more, 0, &more)) return false;
   c->lane += c->scale * more;
-  if (lane ? !learn_strides_of_digit(c, known, lane, c->lane, 0) : c->lane != 0) return false;
+  if (lane ? !learn_strides_of_digit(c, known, lane, c->lane, 0, 0) : c->lane != 0) return false;
   int64_t reach = lane ? byte_reach(c, lane, s->nest->lanes) : 0;
   for (int i = 0; i < to->n; i++) {
     const NestIndex *index = to->t[i].index;
     if (!learn_strides_of_digit(c, known, to->t[i].coef, coefficient(from, index),
-                                coefficient(pointer, index)))
+                                coefficient(pointer, index), coefficient(guard, index)))
       return false;
     reach += byte_reach(c, to->t[i].coef, index->extent);
   }
@@ -343,13 +368,36 @@ static bool same_ref(const Ref *a, const Ref *b) {
   return a->kind == REF_VAR && a->var == b->var && affine_eq(&a->sub, &b->sub);
 }
 
+/* The constant that the load leaves where its guard does not hold: zero; NULL: it is none. */
+static NestStmt *zero_before(const Forwarding *s, NestStmt *ld) {
+  const Ref *guard = &ld->guard;
+  NestStmt *zero = ld->prev;
+  int64_t lane;
+  bool is = zero && zero->code == NEST_MOV && !zero->guard.kind &&
+            zero->srcs[0].kind == REF_FLOAT && zero->srcs[0].f == 0 && !signbit(zero->srcs[0].f) &&
+            same_ref(&zero->dsts[0], &ld->dsts[0]) && s->ndefs[ld->dsts[0].var->id] == 2;
+  return is && lane_step(s, guard, 0, &lane) && !lane ? zero : NULL;
+}
+
+/* The load of what is stored, and the zeros before it. */
+static NestStmt *load_of(const Forwarding *s, Copy *c) {
+  const Ref *x = &c->store->srcs[0];
+  NestStmt *ld = sole_definition(s, x);
+  c->zero = NULL;
+  if (ld || x->kind != REF_VAR || x->var->is_param) return ld;
+  ld = s->def[x->var->id];
+  if (!ld || ld->code != NEST_LD || !ld->guard.kind || c->store->guard.kind) return NULL;
+  c->zero = zero_before(s, ld);
+  return c->zero ? ld : NULL;
+}
+
 static bool is_copy(const Forwarding *s, Copy *c) {
   if (c->stores != 1 || c->other || !c->readers.len || !find_layout(c)) return false;
   if (dtype_bits(c->buffer->dtype) < WIDE_BITS) return false;
-  NestStmt *ld = sole_definition(s, &c->store->srcs[0]);
+  NestStmt *ld = load_of(s, c);
   if (!ld || !same_ref(&ld->dsts[0], &c->store->srcs[0])) return false;
   if (ld->code != NEST_LD || ld->parent != c->store->parent || ld->mems[0].buffer) return false;
-  if (!same_ref(&ld->guard, &c->store->guard) || ld->type != c->store->type ||
+  if ((!c->zero && !same_ref(&ld->guard, &c->store->guard)) || ld->type != c->store->type ||
       nest_int(ld, NA_n, 1) != 1 || nest_int(ld, NA_volatile, 0))
     return false;
   c->load = ld;
@@ -433,7 +481,7 @@ static bool reader_known(const Forwarding *s, const Copy *c, const NestStmt *st)
   for (int k = 0; k < m->bytes.n; k++)
     if (m->bytes.t[k].coef < 0) return false;
   /* Lanes that go from row to row would need an element of %p each. */
-  if (pointers_there(c, lane)) return false;
+  if (growth_there(c, c->pointers, lane) || growth_there(c, c->guards, lane)) return false;
   return (there(c, lane) == c->lane || there(c, lane) == 0) && stays_near(c, st, lane != 0);
 }
 
@@ -479,12 +527,12 @@ static NestVar *var_moved_by(NestBuilder b, Forwarding *s, NestVar *from, Ref x)
   return p;
 }
 
-/* The element of %p that a reader of these bytes takes. */
-static Affine pointer_of(const Copy *c, const Affine *bytes) {
+/* The subscript, of %p or the guard, for a reader of these bytes. */
+static Affine subscript_of(const Copy *c, const int64_t growth[2], const Affine *bytes) {
   Affine sub = affine_const(0);
   for (int k = -1; k < bytes->n; k++) {
     int64_t by = k < 0 ? bytes->c : bytes->t[k].coef;
-    int64_t n = pointers_there(c, by);
+    int64_t n = growth_there(c, growth, by);
     Affine term = k < 0 ? affine_const(n) : affine_index(bytes->t[k].index, n);
     BUG_IF(n && !affine_add(&sub, &term), "a subscript of more than %d terms", MAX_TERMS);
   }
@@ -500,18 +548,41 @@ static Affine forwarded_bytes(const Copy *c, const Affine *bytes) {
   return to;
 }
 
+/* The addresses of rows that each have a number of their own. */
+static NestVar *address_rows(NestBuilder b, Forwarding *s, const Copy *c) {
+  uint32_t count = c->more.var->count;
+  NestVar *p = nest_var(s->nest, NULL, DT_PTR, c->base.var->elem, count, false);
+  NestStmt *loop = nest_stmt(&b, NEST_UNROLL, 0, 0);
+  loop->index = nest_index(s->nest, "a", (int32_t)count);
+  b.block = nest_block(s->nest, loop);
+  b.before = NULL;
+  Affine each = affine_index(loop->index, 1);
+  Ref number = ref_sub(c->more.var, each);
+  if (c->scale != 1) number = multiply_by(&b, s, number, c->scale);
+  nest_op(&b, TILE_PTR_ADD, DT_PTR, ref_sub(p, each), c->base, number, ref_none())->elem = DT_U8;
+  return p;
+}
+
+static void guard_reader(Forwarding *s, const Copy *c, NestStmt *st) {
+  NestBuilder b = {s->nest, st->parent, st, st->span};
+  nest_mov(&b, st->dsts[0], ref_zero(st->type), st->type);
+  st->guard = ref_sub(c->load->guard.var, subscript_of(c, c->guards, &st->mems[0].bytes));
+}
+
 static void redirect(Forwarding *s, Copy *c) {
   NestBuilder b = {s->nest, c->root->parent, c->root, c->load->span};
   NestVar *all = c->base.var, *same = NULL;
-  if (c->more.kind) all = var_moved_by(b, s, all, multiply_by(&b, s, c->more, c->scale));
+  if (c->each) all = address_rows(b, s, c);
+  else if (c->more.kind) all = var_moved_by(b, s, all, multiply_by(&b, s, c->more, c->scale));
   for (size_t i = 0; i < c->readers.len; i++) {
     Mem *m = &c->readers.data[i]->mems[0];
     int64_t lane;
     base_is_lanes(s, &m->base, &lane);
     bool lanes = there(c, lane) == c->lane;
     if (!lanes && !same) same = var_moved_by(b, s, all, lanes_back(&b, s, c));
+    if (c->zero) guard_reader(s, c, c->readers.data[i]);
     m->buffer = NULL;
-    m->base = ref_sub(lanes ? all : same, pointer_of(c, &m->bytes));
+    m->base = ref_sub(lanes ? all : same, subscript_of(c, c->pointers, &m->bytes));
     m->bytes = forwarded_bytes(c, &m->bytes);
   }
 }
@@ -561,6 +632,7 @@ static void remove_copy(Forwarding *s, Copy *c) {
     if (address && address->parent == b && address->dsts[0].var != c->base.var &&
         s->uses[address->dsts[0].var->id] == 1)
       nest_remove(address);
+    if (c->zero) nest_remove(c->zero);
     nest_remove(c->load);
   }
   remove_empty(b);
@@ -582,7 +654,8 @@ bool pass_forward_copies(Unit *u) {
     Copy *c = &s.copies[n->buffers[i]->id];
     c->buffer = n->buffers[i];
     if (!is_copy(&s, c) || !find_copy_base(&s, c) || !stays(&s, c, &c->base)) continue;
-    if (!stays(&s, c, &c->more) || !learn_strides(&s, c)) continue;
+    if (!stays(&s, c, &c->more) || (c->zero && !stays(&s, c, &c->load->guard))) continue;
+    if (!learn_strides(&s, c)) continue;
     if (!readers_follow(c) || !readers_known(&s, c) || !leaves_out_nothing(&s, c)) continue;
     redirect(&s, c);
     remove_copy(&s, c);

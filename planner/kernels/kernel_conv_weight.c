@@ -24,15 +24,6 @@ typedef struct {
 
 /* ---- parts of variables that other kernels have, too ---- */
 
-void product_limit(Kernel *k, Text *t, const char *x, Dim lo, Dim hi) {
-  if (lo && hi && dim_is(lo, 0)) {
-    text_printf(t, " & ((%s).to(tl.uint32) < %s)", x, kernel_index(k, hi, NULL));
-    return;
-  }
-  if (lo) text_printf(t, " & (%s >= %s)", x, kernel_index(k, lo, NULL));
-  if (hi) text_printf(t, " & (%s < %s)", x, kernel_index(k, hi, NULL));
-}
-
 const char *product_indented(Kernel *k, const char *lines, int columns) {
   Text t = text_new(k->arena);
   while (*lines) {

@@ -120,21 +120,33 @@ static Left matrix_left(Kernel *k, Dim row, Dim left_k) {
   return (Left){p.operand, linear_of_index(d, p.index, t->shape, t->rank)};
 }
 
+void product_limit(Kernel *k, Text *t, const char *x, Dim lo, Dim hi) {
+  if (lo && hi && dim_is(lo, 0)) {
+    text_printf(t, " & ((%s).to(tl.uint32) < %s)", x, kernel_index(k, hi, NULL));
+    return;
+  }
+  if (lo) text_printf(t, " & (%s >= %s)", x, kernel_index(k, lo, NULL));
+  if (hi) text_printf(t, " & (%s < %s)", x, kernel_index(k, hi, NULL));
+}
+
 /* The left operand of a convolution, at one of `outer` rows of the window, or positions
- * (panels_run). */
-static Left window_left(Kernel *k, Dim row, Dim position, Dim left_k, Dim *outer) {
+ * (panels_run).  `within`: which rows are within the image there, if windows are clipped. */
+static Left window_left(Kernel *k, Dim row, Dim position, Dim left_k, Dim *outer, Text *within) {
   Dims *d = k->graph->dims;
   const Node *n = k->group->nodes.data[0];
   Window w = window_of(k->graph, n);
   Dim at[WINDOW_AXES], index[GRAPH_RANK_MAX], channels = w.weight->type.shape[w.n];
   uint32_t axes = w.n - (panels_run(k->graph, n) != channels);
+  bool clip = panels_clip(k->graph, n);
   *outer = dim_int(d, 1);
   for (uint32_t i = 0; i < axes; i++) *outer = dim_mul(d, *outer, w.size[i]);
   index_of_linear(d, position, w.size, axes, at);
   index_of_linear(d, row, n->type.shape, w.n + 1, index);
   for (uint32_t i = 0; i < w.n; i++) {
-    index[i + 1] = dim_mul(d, index[i + 1], w.stride[i]);
+    index[i + 1] = dim_sub(d, dim_mul(d, index[i + 1], w.stride[i]), w.before[i]);
     if (i < axes) index[i + 1] = dim_add(d, index[i + 1], dim_mul(d, at[i], w.dilation[i]));
+    if (clip) product_limit(k, within, kernel_index(k, index[i + 1], NULL), dim_int(d, 0),
+                            w.input->type.shape[i + 1]);
   }
   left_k = dim_mul(d, left_k, dim_int(d, word_of_panels(k)));
   index[w.n + 1] = dim_add(d, dim_mul(d, k->group->index[0], channels), left_k);
@@ -175,6 +187,13 @@ static const char *groups_again(Kernel *k, const char *outer, const char *run, c
                       right, features);
 }
 
+/* The load's mask where windows are clipped: `within` are limits, each after an `&`. */
+static const char *left_mask(Kernel *k, const Text *within) {
+  enum { FIRST = 3 };
+  if (!within->len) return "";
+  return arena_printf(k->arena, ", mask=%s, other=0.0", within->data + FIRST);
+}
+
 /* The kernel of a product whose right operand is packed in panels (panels.h). */
 static void kernel_panels(Text *out, Kernel *k) {
   const Group *g = k->group;
@@ -198,7 +217,9 @@ static void kernel_panels(Text *out, Kernel *k) {
   kernel_bind(k, position, "position", 0);
   kernel_bind(k, column, "column", AXIS_N);
   Dim outer = dim_int(d, 1);
-  Left left = windows ? window_left(k, row, position, left_k, &outer) : matrix_left(k, row, left_k);
+  Text within = text_new(k->arena);
+  Left left = windows ? window_left(k, row, position, left_k, &outer, &within)
+                      : matrix_left(k, row, left_k);
   Dim step = windows ? dim_add(d, dim_mul(d, position, run), right_k) : right_k;
   Dim own = dim_add(d, dim_mul(d, g->index[0], count), panel);
   const char *left_text = left_pointers(k, left), *length = kernel_index(k, run, NULL);
@@ -214,6 +235,7 @@ static void kernel_panels(Text *out, Kernel *k) {
                   {"precision", word_precision(word)},
                   {"after", after_sums(word)},
                   {"left", left_text},
+                  {"mask", left_mask(k, &within)},
                   {"right", right_text}};
   product_epilogue(k);
   kernel_emit(out, k, windows ? "panels_of_windows.py" : "panels.py", slots,

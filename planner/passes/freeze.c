@@ -19,6 +19,7 @@
 #include "planner/tiling/weight_rows.h"
 
 enum { ROWS_PACKED = 512 }; /* fewer are one or few tiles, each of which copies the operand */
+enum { WINDOWS_PACKED = 128 }; /* of a convolution, which copies its weight in any case */
 
 typedef struct {
   Graph *g;
@@ -195,6 +196,9 @@ static Node *with_zeros(Build *b, Node *x, const Dim *before, const Dim *after, 
 static Node *rows_with_zeros(Build *b, const Window *w, const Dim *after) {
   Dims *d = b->in.g->dims;
   Node *x = w->input;
+  bool any = false;
+  for (uint32_t i = 0; i < w->n; i++) any |= !dim_is(w->before[i], 0) || !dim_is(after[i], 0);
+  if (!any && is_dense_image(b->in.g, x)) return x;
   Dim shape[GRAPH_RANK_MAX], before[WINDOW_AXES], more[WINDOW_AXES], channels = size_from_end(x, 1);
   uint32_t last = w->n - 1;
   memcpy(shape, x->type.shape, (w->n + 1) * sizeof *shape);
@@ -220,8 +224,13 @@ static void use_panels(Build *b, Node *n) {
   for (uint32_t i = 0; i < 2 * w.n; i++) zeros[i] = build_const(b, 0);
   for (uint32_t i = 0; i < w.n; i++) after[i] = padding.items[2 * i + 1].dim;
   Node *panels = panels_pack_window(b, n);
-  n->args[0] = arg_node(rows_with_zeros(b, &w, after));
   n->args[1] = arg_node(panels);
+  if (panels_clip(g, n)) {
+    if (!is_dense_image(g, w.input))
+      n->args[0] = arg_node(build_op1(b, OP_nereid_dense_default, w.input));
+    return;
+  }
+  n->args[0] = arg_node(rows_with_zeros(b, &w, after));
   n->args[ops_param(ops_schema(g, n->op), "padding")] = arg_dims(g, 2 * w.n, zeros);
 }
 
@@ -337,7 +346,7 @@ static bool packs_window(Freeze *f, Node *n) {
   Dim windows = n->type.shape[0];
   for (uint32_t i = 1; i + 1 < n->type.rank; i++)
     windows = dim_mul(f->g->dims, windows, n->type.shape[i]);
-  return dim_likely(f->g->dims, windows) >= ROWS_PACKED;
+  return dim_likely(f->g->dims, windows) >= WINDOWS_PACKED;
 }
 
 /* A convolution's programs each read the whole weight, so that a copy in every run pays too. */

@@ -194,9 +194,23 @@ Node *panels_turned(Graph *g, const Node *product) {
   return swaps && has_rows_of_right(g, product) ? panels_of(y) : NULL;
 }
 
+/* Rows of fewer channels are too short for a step each. */
+enum { CLIPPED_LEAST = 32 };
+
+bool panels_clip(Graph *g, const Node *convolution) {
+  Window w = window_of(g, convolution);
+  Dim channels = w.weight->type.shape[w.n];
+  Arg padding = graph_arg(g, convolution, "padding");
+  bool any = false;
+  for (uint32_t i = 0; i < padding.n; i++) any |= !dim_is(padding.items[i].dim, 0);
+  return any && dim_is(graph_arg(g, convolution, "groups").dim, 1) && dim_is_int(channels) &&
+         channels->value >= CLIPPED_LEAST && window_joined(g, convolution) == 1;
+}
+
 Dim panels_run(Graph *g, const Node *convolution) {
   Window w = window_of(g, convolution);
   Dim channels = w.weight->type.shape[w.n];
-  bool row = dim_is(w.dilation[w.n - 1], 1) && channels == size_from_end(w.input, 1);
+  bool row = dim_is(w.dilation[w.n - 1], 1) && channels == size_from_end(w.input, 1) &&
+             !panels_clip(g, convolution);
   return row ? dim_mul(g->dims, channels, w.size[w.n - 1]) : channels;
 }

@@ -24,6 +24,9 @@ bool panels_suit_window(Graph *g, const Node *convolution);
 Node *panels_pack_window(Build *b, Node *convolution);
 /* The panels of which y is a view, by either function; NULL: it is none. */
 Node *panels_of(const Node *y);
+/* Are positions of the window outside of the image left to the kernel?  Else the image has its
+ * padding in memory. */
+bool panels_clip(Graph *g, const Node *convolution);
 /* The elements of a convolution's sum that are next to each other in its image: those of a row of
  * the window, or of one position. */
 Dim panels_run(Graph *g, const Node *convolution);

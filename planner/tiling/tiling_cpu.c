@@ -111,7 +111,7 @@ int tiling_cpu_parts(const Product *p) {
 
 /* Of few rows a program has one block of registers, so that an open number is not computed as if
  * they were many.  A panel comes from the second cache or beyond. */
-enum { PANEL_DEPTH = 1024 };
+enum { PANEL_DEPTH = 1024, ROWS_MOST = 8 /* which divides rows of images more often than 9 */ };
 static const double PANEL_LOAD = 2;
 
 static int depth_of_panels(int64_t k) {
@@ -122,7 +122,7 @@ static int depth_of_panels(int64_t k) {
 
 static double panel_time(int bm, int64_t m, int64_t n, int64_t k, int width) {
   double vectors = width / (double)LANES;
-  double rows = bm * vectors * MULTIPLY_ADD * WAITS[bm];
+  double rows = bm * vectors * MULTIPLY_ADD * (bm < ROWS_IN_BLOCK ? WAITS[bm] : 1);
   double programs = ceil((double)m / bm) * ceil((double)n / width);
   return ceil(programs / PROCESSORS) *
          ((double)k * (rows + vectors * PANEL_LOAD) + bm * vectors * FINISH);
@@ -167,8 +167,11 @@ static Tile unit_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width)
 Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width, bool tiles) {
   Tile best = {ROWS_IN_BLOCK, width, depth_of_panels(run), 1, 1};
   double least = INFINITY;
+  const Machine *machine = machine_find("cpu");
   if (tiles && best.bk >= MACHINE_TILE) return unit_panels(m, n, k, run, width);
-  int64_t most = m < ROWS_IN_BLOCK ? m : ROWS_IN_BLOCK;
+  int64_t most = machine_block_rows(machine, width / machine->lanes);
+  if (most > ROWS_MOST) most = ROWS_MOST;
+  if (m < most) most = m;
   for (int bm = (int)most; m && bm > 0; bm--) {
     double time = panel_time(bm, m, n, k, width);
     if (time >= least) continue;

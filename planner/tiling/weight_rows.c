@@ -50,10 +50,22 @@ bool weight_has_rows(Graph *g, const Node *n) {
          (dim_is(w.size[w.n - 1], 1) || s.stride[w.n] == channels);
 }
 
-/* Rows of a tile fill blocks of registers, and repeat as few as can be. */
-static int rows_for(int64_t row, int block) {
-  int64_t tiles = (row + ROWS_MOST - 1) / ROWS_MOST, rows = (row + tiles - 1) / tiles;
-  return (int)((rows + block - 1) / block * block);
+/* The most rows of a block, of so many vectors, that divide a tile's. */
+static int64_t block_of(int64_t rows, int vectors) {
+  int64_t block = machine_block_rows(machine_find("cpu"), vectors);
+  while (rows % block) block--;
+  return block;
+}
+
+/* Rows of a tile: those of the window's row in equal parts, if their blocks have SUMS or more, for
+ * which no multiply-add waits; else whole blocks, of which the last ones repeat rows. */
+static int64_t rows_for(int64_t row, int vectors) {
+  enum { SUMS = 8, TILES_MORE = 4 };
+  int64_t tiles = (row + ROWS_MOST - 1) / ROWS_MOST, block = block_of(0, vectors);
+  for (int64_t n = tiles; n <= tiles + TILES_MORE; n++)
+    if (row % n == 0 && block_of(row / n, vectors) * vectors >= SUMS) return row / n;
+  int64_t rows = (row + tiles - 1) / tiles;
+  return (rows + block - 1) / block * block;
 }
 
 Tile weight_rows_tile(int64_t outputs, const Window *w, int64_t windows_of_row) {
@@ -62,9 +74,8 @@ Tile weight_rows_tile(int64_t outputs, const Window *w, int64_t windows_of_row) 
   const Machine *m = machine_find("cpu");
   int vectors = machine_block_vectors(m);
   while (width / m->lanes % vectors) vectors--;
-  int64_t row = weight_row(w), block = machine_block_rows(m, vectors);
-  int rows = rows_for(row, (int)(row < block ? row : block));
-  return (Tile){rows, (int)width, (int)windows_of_row, 1, 1};
+  int64_t rows = rows_for(weight_row(w), vectors);
+  return (Tile){(int)rows, (int)width, (int)windows_of_row, 1, 1};
 }
 
 int weight_rows_parts(int64_t bytes, int64_t tiles, int64_t result) {

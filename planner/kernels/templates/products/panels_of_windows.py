@@ -1,10 +1,10 @@
 @triton.jit
 def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
         BAND: tl.constexpr):
-    # A convolution whose weight lies in panels of BN columns, of an image with its padding: rows
-    # are windows, which overlap in memory.  BK divides a window's row, and windows behind the last
-    # one are that one again, so that loads have no masks.  Programs next to each other share a
-    # panel, for BAND blocks of windows, which stay in a cache for all panels.
+    # A convolution whose weight lies in panels of BN columns: rows are windows, which overlap in
+    # memory.  The image has its padding, or rows of a window outside of it are zeros.  BK divides a
+    # window's row, and windows behind the last one are that one again.  Programs next to each other
+    # share a panel, for BAND blocks of windows, which stay in a cache for all panels.
     pid = tl.program_id(0){{wide}}
     rows = tl.cdiv({{m}}, BM)
     columns = tl.cdiv({{n}}, BN)
@@ -24,7 +24,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         start = turn % ({{k}} // BK) * BK
         ka = start + tl.arange(0, BK)[None, :]{{wide}}
         kb = start + tl.arange(0, BK)[:, None]{{wide}}
-        left = tl.load({{left}})
+        left = tl.load({{left}}{{mask}})
         right = tl.load({{right}})
         acc = tl.dot(left, right, acc, input_precision="{{precision}}")
 {{again}}

@@ -1,0 +1,360 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* Without this, GCC computes the lanes in two halves and joins the halves in memory. */
+#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#if defined(__AVX512F__)
+#define REGISTER_BITS 512
+#elif defined(__AVX2__)
+#define REGISTER_BITS 256
+#else
+#define REGISTER_BITS 128
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#endif
+#define INLINE static inline __attribute__((always_inline, unused))
+#define CALLED static __attribute__((noinline))
+#ifdef __clang__
+#define COMMON CALLED
+#else
+#define COMMON static __attribute__((noinline, noclone))
+#endif
+#define RARE static __attribute__((noinline, cold, unused))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_rem_i32
+#define NEREID_rem_i32
+INLINE int32_t rem_i32(int32_t a, int32_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
+#endif
+#ifndef NEREID_vturn_rows_f32
+#define NEREID_vturn_rows_f32
+/* Lane l of vector i and lane i of vector l change places. */
+INLINE void vturn_rows_f32(vf32 *v) {
+#if !defined(__clang__)
+  UNROLL(4) for (int by = 1; by < LANES; by *= 2)
+    UNROLL(16) for (int i = 0; i < LANES; i++) {
+      if (i & by) continue;
+      const vi32 lane = vramp_i32(0, 1);
+      const vi32 low = lane + (((lane & by) != 0) & (LANES - by));
+      const vf32 a = v[i], b = v[i + by];
+      v[i] = __builtin_shuffle(a, b, low);
+      v[i + by] = __builtin_shuffle(a, b, low + by);
+    }
+#else
+  for (int i = 0; i < LANES; i++)
+    for (int l = 0; l < i; l++) {
+      const float x = v[i][l];
+      v[i][l] = v[l][i];
+      v[l][i] = x;
+    }
+#endif
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) {
+  typedef vf32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_rows_f32
+#define NEREID_vstore_rows_f32
+/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
+INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
+#if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
+  vturn_rows_f32(v);
+  UNROLL(16) for (int i = 0; i < LANES; i++) vstore_f32(p + i * step, v[i]);
+#else
+  for (int i = 0; i < LANES; i++)
+    EACH_LANE(l) store_f32(p + l * step + i * sizeof(float), v[i][l]);
+#endif
+}
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+  Waiting *waiting;
+} Part;
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  LaunchProgram *program;
+  size_t shared; /* bytes that all the programs of a thread use in turn */
+  bool stream, waits;
+} Launch;
+#endif
+#ifndef NEREID_aligned_alloc
+#define NEREID_aligned_alloc
+void *aligned_alloc(size_t, size_t);
+#endif
+#ifndef NEREID_abort
+#define NEREID_abort
+void abort(void);
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
+#ifndef NEREID_free
+#define NEREID_free
+void free(void *);
+#endif
+#ifndef NEREID_launch_share
+#define NEREID_launch_share
+/* One thread's part of a launch; see Share. */
+COMMON void launch_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const shared = l->shared ? aligned_alloc(64, l->shared) : NULL;
+  if (l->shared && !shared) abort();
+  Share share = share_of(parts, l->n, self, threads);
+  if (l->waits) share.step = 1; /* one may wait for the next */
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    launch_range(l, i, end, shared, parts->waiting);
+  if (l->stream) stream_end();
+  free(shared);
+}
+#endif
+#ifndef NEREID_launch_all
+#define NEREID_launch_all
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+COMMON void launch_all(Launch *l, Team *team, double ns) {
+  Part part = {0};
+  if (!team || (l->n == 1 && !l->waits)) launch_share(l, &part, 0, 1);
+  else if (l->waits) team->run_waiting(team, l->n, ns, launch_share, l);
+  else team->run(team, l->n, ns, launch_share, l);
+}
+#endif
+
+/* Kernel turned of transposed_store.py. */
+/* One program; its lanes run together. */
+static void turned_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *out_ptr = (char *)load_u64(args + 8);
+  int32_t rows = load_i32(args + 16);
+  vf32 x[128];
+  bool t16[32];
+  const int32_t lane = 0; /* transposed_store.py:9 */
+  const int32_t t17 = lane * 4;
+  const int32_t t23 = lane * 512;
+  const int32_t t0 = (int32_t)pid_0; /* transposed_store.py:10 */
+  const int32_t t1 = rem_i32(t0, 3);
+  const int32_t first = t1 * 32;
+  const bool t2 = first < 64; /* transposed_store.py:13 */
+  for (int a = 0; a < 32; a++) {
+    const int32_t t14 = first + (a);
+    const bool t15 = t14 < rows;
+    t16[a] = t15 & t2;
+  }
+  const int64_t t18 = (int64_t)t17;
+  char *t19 = x_ptr + t18;
+  const int64_t t20 = (int64_t)first;
+  const int64_t t21 = t20 * 128ll;
+  char *t22 = t19 + t21;
+  for (int a = 0; a < 32; a++) {
+    for (int b = 0; b < 4; b++) {
+      x[4*a + b] = vsplat_f32(0.0f);
+      if (t16[a]) x[4*a + b] = vload_f32(t22 + 128*a + 32*b);
+    }
+  }
+  const int64_t t24 = (int64_t)t23; /* transposed_store.py:14 */
+  char *t25 = out_ptr + t24;
+  const int64_t t27 = t20 * 4ll;
+  char *t28 = t25 + t27;
+  const int32_t t29 = t0 + 1; /* transposed_store.py:13 */
+  const int32_t t30 = rem_i32(t29, 3);
+  const int32_t first_1 = t30 * 32;
+  const int64_t t31 = (int64_t)first_1;
+  const int64_t t32 = t31 * 128ll;
+  char *t33 = t19 + t32;
+  if (t2) for (int b = 0; b < 4; b++) { /* transposed_store.py:14 */
+    for (int a_first = 0; a_first < 32; a_first += LANES) {
+      vf32 rows_2[LANES];
+      UNROLL(8) for (int row = 0; row < LANES; row++) {
+        const int a = a_first + row;
+        rows_2[row] = x[4*a + b];
+        __builtin_prefetch(t33 + 128*a + 32*b, 0, 2); /* transposed_store.py:13 */
+      }
+      vstore_rows_f32(t28 + 4*a_first + 4096*b, 512, rows_2);
+    }
+  }
+}
+
+/* About how many nanoseconds a program takes. */
+static double turned_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 591.72;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void turned_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, turned_program, 0, false, false};
+  launch_all(&launch, team, (double)n * turned_ns(args, grid));
+}
