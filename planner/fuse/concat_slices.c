@@ -403,11 +403,11 @@ bool pass_concat_in_slices(Graph *g) {
   for (Node *n = g->first; n; n = n->next) {
     if (!is_cat(n) || n->type.rank == 0) continue;
     Cat c = cat_of(g, n);
-    bool many = c.n > PIECES_MAX || alternates(g, n, &c);
-    bool known = n->id < nids;
+    bool known = n->id < nids, once = known && constant[n->id];
+    bool many = c.n > PIECES_MAX || ((c.n > 2 || !once) && alternates(g, n, &c));
     bool slices = are_own_gradients(&uses, &c) || are_written(g, &c) ||
                   (known && !fused[n->id] && are_computed(g, &c));
-    if (many || slices) insert_all(g, n, &c, known && constant[n->id]);
+    if (many || slices) insert_all(g, n, &c, once);
   }
   return true;
 }
