@@ -44,14 +44,15 @@ uint32_t prim_in_memory(const Node *n) {
     THRESHOLD = 16,
     ALL = 7,
     MATRICES = 12,
-    SIGNALS = 60
+    SIGNALS = 60,
+    WINDOW = 1 << 14
   };
   switch (n->op->id) {
     case OP_nereid_attention_grad_read_default: return STATE | OF;
     case OP_nereid_segment_sum_default: return ALL;
     case OP_nereid_suppress_default: return STATE | SCORES | BOXES | THRESHOLD;
     case OP_nereid_matrix_default: return STATE | MATRICES;
-    case OP_nereid_fourier_default: return STATE | SIGNALS;
+    case OP_nereid_fourier_default: return STATE | SIGNALS | WINDOW;
     default: return STATE;
   }
 }

@@ -148,8 +148,7 @@ static Node *take_window(Build *b, Parts *x, const Dim *size, bool last) {
   Node *im = re && x->im ? unwindowed(b, x->im, size, last, &other) : NULL;
   if (!re || (x->im && (!im || other != window))) return NULL;
   *x = (Parts){re, im};
-  return strided_is_dense(b->in.g, window) ? window
-                                           : build_op1(b, OP_aten_clone_default, window);
+  return window;
 }
 
 /* The window of x, which is in memory without it, or NULL; rows are cut where that saves a copy. */

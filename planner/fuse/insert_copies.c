@@ -231,7 +231,7 @@ static void separate_memory(Graph *g) {
     }
     uint32_t in_memory = prim_in_memory(n);
     for (uint32_t i = 0; i < n->nargs; i++) {
-      if (!(in_memory >> i & 1)) continue;
+      if (!(in_memory >> i & 1) || n->args[i].kind != ARG_NODE) continue;
       Node *x = n->args[i].node;
       bool written = k == PRIM_SCATTER && i == 0;
       Node *before = prim_of_kernel(n) ? prim_of_kernel(n) : n;

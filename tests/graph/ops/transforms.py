@@ -100,6 +100,19 @@ CASES += [
      lambda x: c64(np.fft.rfft(framed(x, 31, 20)))),
     ("mul.Tensor(g, hann); fft_rfft.default($0); fft_fft.default($1, None, 0)",
      lambda x, w: c64(np.fft.fft(np.fft.rfft(x * w), axis=0))),
+    # Windows that are views: the first elements, others, a matrix, one element, reversed.
+    ("slice.Tensor(hann, 0, 0, 45); mul.Tensor(zf, $0); fft_fft.default($1)",
+     lambda w, x: c64(np.fft.fft(x * w[:45]))),
+    ("slice.Tensor(hann, 0, 7, 52); mul.Tensor(zf, $0); fft_fft.default($1)",
+     lambda w, x: c64(np.fft.fft(x * w[7:52]))),
+    ("view.default(l, [720]); slice.Tensor($0, 0, 0, 64); mul.Tensor($1, g); fft_rfft.default($2)",
+     lambda v, x: c64(np.fft.rfft(x * v.reshape(-1)[:64]))),
+    ("slice.Tensor(hann, 0, 3, 4); expand.default($0, [64]); mul.Tensor(g, $1); "
+     "fft_rfft.default($2)", lambda w, x: c64(np.fft.rfft(x * w[3]))),
+    ("flip.default(hann, [0]); mul.Tensor(g, $0); fft_rfft.default($1)",
+     lambda w, x: c64(np.fft.rfft(x * w[::-1]))),
+    ("exp.default(hann); mul.Tensor(g, $0); fft_rfft.default($1)",
+     lambda w, x: c64(np.fft.rfft(x * np.exp(w)))),
     # Copies in another order of axes, with which the kernel writes.
     ("fft_rfft.default(l, None, 1); permute.default($0, [0, 2, 1]); clone.default($1)",
      lambda x: c64(np.fft.rfft(x, axis=1).transpose(0, 2, 1))),
