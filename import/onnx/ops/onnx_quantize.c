@@ -231,12 +231,17 @@ typedef struct {
   Node *elements, *scale, *point;
 } Quantized;
 
+/* An extreme of all elements: of rows first, which processors share. */
+static Node *extreme(Build *b, OpId op, Node *x) {
+  if (rank_of(x) > 1) x = build_reduce(b, op, x, 1u << (rank_of(x) - 1), false);
+  return build_reduce(b, op, x, all_axes(x), false);
+}
+
 /* The range of x with zero in it becomes 0 to 255.  If all of x is 0, the scale is 1. */
 static Quantized quantize_range(OnnxCall *c, Node *x) {
   Build *b = &c->b;
   Node *zero = onnx_scalar(c, 0, DT_F32);
-  Node *low = build_reduce(b, OP_aten_amin_default, x, all_axes(x), false);
-  Node *high = build_reduce(b, OP_aten_amax_default, x, all_axes(x), false);
+  Node *low = extreme(b, OP_aten_amin_default, x), *high = extreme(b, OP_aten_amax_default, x);
   low = build_op2(b, OP_aten_minimum_default, low, zero);
   high = build_op2(b, OP_aten_maximum_default, high, zero);
   Node *span = build_sub(b, high, low);
