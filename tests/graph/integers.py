@@ -276,8 +276,59 @@ def viewed(devices, folder):
         run(f"views of bytes, {same}", nodes, {"a": x}, fixed, "o", want, devices, folder)
 
 
-GROUPS = {"viewed": viewed, "quantized": quantized, "products": products, "extremes": extremes,
-          "dequantized": dequantized, "convolutions": convolutions}
+LAYERS = """def forward(self, x: "{dtype}[2, 8, 9, 7]", w: "i8[16, {per}, 3, 3]", s: "f32[16]",
+        z: "i64[16]", b: "f32[16]", v: "i8[20, 16]", t: "f32[20]"):
+    xf = {q}per_tensor.default(x, 0.5, {zero}, {of})
+    wf = {q}per_channel.default(w, s, z, 0, {of})
+    y = torch.ops.aten.conv2d.default(xf, wf, b, [2, 1], [1, 2], [1, 1], {groups})
+    a = torch.ops.aten.slice.Tensor(x, 1, 0, 2)
+    r = torch.ops.aten.reshape.default(a, [4, 63])
+    r16 = torch.ops.aten.slice.Tensor(r, 1, 0, 16)
+    rf = {q}per_tensor.default(r16, 0.5, {zero}, {of})
+    vf = {q}per_channel.default(v, t, None, 0, {of})
+    p = torch.ops.aten.linear.default(rf, vf, t)
+    return (y, p)
+"""
+
+
+def decomposed(devices, folder):
+    """Layers of what PyTorch's quantized_decomposed dequantizes, against f64."""
+    for i, groups in enumerate([1, 2, 8]):
+        rng = np.random.default_rng(i)
+        dtype, zero = (U8, 131) if i % 2 == 0 else (I8, -7)
+        given = {"x": bytes_of(rng, dtype, 2, 8, 9, 7),
+                 "w": bytes_of(rng, I8, 16, 8 // groups, 3, 3),
+                 "s": rng.uniform(0.01, 0.1, 16).astype(np.float32),
+                 "z": rng.integers(-3, 4, 16), "b": rng.standard_normal(16).astype(np.float32),
+                 "v": bytes_of(rng, I8, 20, 16), "t": rng.uniform(0.01, 1, 20).astype(np.float32)}
+        text = LAYERS.format(dtype="u8" if dtype == U8 else "i8", per=8 // groups, zero=zero,
+                             groups=groups, q="torch.ops.quantized_decomposed.dequantize_",
+                             of="0, 0, torch.int8")
+        (folder / "graph.py").write_text(text)
+        files = []
+        for name, array in given.items():
+            np.save(folder / f"{name}.npy", array)
+            files.append(folder / f"{name}.npy")
+        x = given["x"].astype(np.int64) - zero
+        w = given["w"].astype(np.int64) - given["z"][:, None, None, None]
+        x2 = np.pad(x, [(0, 0), (0, 0), (1, 1), (2, 2)])
+        y = convolve(x2, w, (0, 0, 0, 0), 1, 1, groups)[:, :, ::2]
+        y = y * (0.5 * given["s"].astype(np.float64))[:, None, None] + given["b"][:, None, None]
+        rows = x[:, :2].reshape(4, 63)[:, :16]
+        p = rows @ given["v"].astype(np.int64).T * (0.5 * given["t"].astype(np.float64))
+        p = p + given["t"]
+        for device in devices:
+            done = subprocess.run([NEREID, "graph", folder / "graph.py", *files, "--device", device,
+                                   "--out-dir", folder / "out"], capture_output=True, text=True)
+            good = done.returncode == 0 and all(
+                np.allclose(np.load(folder / f"out/output_{k}.npy"), want, 1e-5, 1e-4)
+                for k, want in enumerate((y, p)))
+            check(good, f"layers of {groups} groups on {device}: {done.stderr[-300:]}")
+
+
+GROUPS = {"decomposed": decomposed, "viewed": viewed, "quantized": quantized,
+          "products": products, "extremes": extremes, "dequantized": dequantized,
+          "convolutions": convolutions}
 
 
 def main():
