@@ -557,6 +557,14 @@ static bool take_printed(Printed *printed, const NestStmt *s) {
   return false;
 }
 
+/* Has a statement from s to `last` been printed? */
+static bool has_printed(const Printed *printed, const NestStmt *s, const NestStmt *last) {
+  for (size_t i = 0; i < printed->len; i++)
+    for (const NestStmt *x = s; x != last->next; x = x->next)
+      if (printed->data[i] == x) return true;
+  return false;
+}
+
 /* Both loads of pairs, of which the second one comes later. */
 static void load_pairs(Gen *g, const NestStmt *s, const NestStmt *partner, const char *rows,
                        Printed *printed) {
@@ -582,6 +590,8 @@ void c_block(Gen *g, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     if (take_printed(&printed, s)) continue;
     const NestStmt *last = c_last_column(g, s), *partner = last ? NULL : c_partner(g, s);
+    if (last && has_printed(&printed, s, last)) last = NULL;
+    if (partner && has_printed(&printed, partner, partner)) partner = NULL;
     g->span = s->span;
     if (partner) {
       load_pairs(g, s, partner, c_open_name(g, "rows"), &printed);
