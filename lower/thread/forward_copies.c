@@ -460,6 +460,9 @@ static bool rows_fit_cache(int64_t rows, int64_t step, int64_t bytes) {
   return rows * lines <= WAYS * (sets < SETS ? sets : SETS);
 }
 
+/* Columns of few pages are as good: the second cache gives a line a step in time. */
+enum { NEAR_BYTES = 16 * 4096 };
+
 /* Does the innermost loop around st go no further at %p than in the buffer?  Numbers that are the
  * same in all lanes may be in rows that stay in the first cache. */
 static bool stays_near(const Copy *c, const NestStmt *st, bool lanes) {
@@ -469,9 +472,11 @@ static bool stays_near(const Copy *c, const NestStmt *st, bool lanes) {
   int64_t step = coefficient(&st->mems[0].bytes, loop->index);
   int64_t far = there(c, step), element = dtype_bytes(c->buffer->dtype);
   int axis = step % c->stride[rows_axis(c)] == 0 ? rows_axis(c) : !rows_axis(c);
-  bool beside = c->global[!axis] == element; /* the row's numbers, not its neighbors' */
-  int64_t bytes = beside ? c->buffer->tile.shape[!axis] * element : element;
-  return far <= step || (!lanes && rows_fit_cache(loop->index->extent, far, bytes));
+  int64_t n = loop->index->extent;
+  bool along = c->global[!axis] == element; /* the numbers of a row, not of a column */
+  int64_t bytes = along ? c->buffer->tile.shape[!axis] * element : element;
+  bool few = !along && n * far <= NEAR_BYTES;
+  return far <= step || (!lanes && (few || rows_fit_cache(n, far, bytes)));
 }
 
 static bool reader_known(const Forwarding *s, const Copy *c, const NestStmt *st) {
