@@ -368,7 +368,8 @@ static bool same_ref(const Ref *a, const Ref *b) {
   return a->kind == REF_VAR && a->var == b->var && affine_eq(&a->sub, &b->sub);
 }
 
-/* The constant that the load leaves where its guard does not hold: zero; NULL: it is none. */
+/* The constant that the load leaves where its guard, each row's own, does not hold: zero; NULL: it
+ * is none.  A guard of the whole tile costs less before a copy than before each of its readers. */
 static NestStmt *zero_before(const Forwarding *s, NestStmt *ld) {
   const Ref *guard = &ld->guard;
   NestStmt *zero = ld->prev;
@@ -376,7 +377,7 @@ static NestStmt *zero_before(const Forwarding *s, NestStmt *ld) {
   bool is = zero && zero->code == NEST_MOV && !zero->guard.kind &&
             zero->srcs[0].kind == REF_FLOAT && zero->srcs[0].f == 0 && !signbit(zero->srcs[0].f) &&
             same_ref(&zero->dsts[0], &ld->dsts[0]) && s->ndefs[ld->dsts[0].var->id] == 2;
-  return is && lane_step(s, guard, 0, &lane) && !lane ? zero : NULL;
+  return is && guard->sub.n && lane_step(s, guard, 0, &lane) && !lane ? zero : NULL;
 }
 
 /* The load of what is stored, and the zeros before it. */
@@ -490,9 +491,19 @@ static bool reader_known(const Forwarding *s, const Copy *c, const NestStmt *st)
   return (there(c, lane) == c->lane || there(c, lane) == 0) && stays_near(c, st, lane != 0);
 }
 
+static bool loads_alone(const NestStmt *st) {
+  for (const NestStmt *x = st->parent->first; x; x = x->next)
+    if (x != st && x->code == NEST_LD) return false;
+  return true;
+}
+
+/* Readers that get a guard are alone in their loop, as a product's rows are (codegen/c/products.c):
+ * in others the copy costs less. */
 static bool readers_known(const Forwarding *s, const Copy *c) {
-  for (size_t i = 0; i < c->readers.len; i++)
-    if (!reader_known(s, c, c->readers.data[i])) return false;
+  for (size_t i = 0; i < c->readers.len; i++) {
+    const NestStmt *st = c->readers.data[i];
+    if (!reader_known(s, c, st) || (c->zero && !loads_alone(st))) return false;
+  }
   return true;
 }
 
