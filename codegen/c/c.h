@@ -67,6 +67,17 @@ typedef struct Declared {
   const NestVar *var;
 } Declared;
 
+enum { COLUMNS_MAX = 4 }; /* stores of a transposed loop */
+
+/* Stores of a loop that exchanges rows and columns (transpose.c), or its load, and the names of
+ * their vectors. */
+typedef struct {
+  const NestStmt *inner; /* a loop within it that has them; NULL: the loop itself does */
+  const NestStmt *access[COLUMNS_MAX];
+  const char *rows[COLUMNS_MAX];
+  int n;
+} Columns;
+
 typedef struct {
   Arena *arena;
   const Nest *nest;
@@ -97,8 +108,8 @@ typedef struct {
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */
   bool waits;             /* programs may wait for others */
-  const NestStmt *turned; /* the store or load of a transposed loop; NULL: there is none */
-  const char *rows, *row; /* its vectors; the one that it stores or takes, NULL: all of them */
+  const Columns *columns; /* of the transposed loop that is printed; NULL: none is */
+  const char *row;        /* the iteration of its block that is printed; NULL: its rows are */
   Owner *owners;          /* by variable id, with option debug; else NULL */
   struct ProductSteps *steps; /* of the loop over a counter that is being printed; NULL: none */
   bool failed;
@@ -154,10 +165,8 @@ void c_prefetch(Gen *g, const NestStmt *s);
 /* ---- transpose.c ---- */
 /* The store of a loop of nothing else, LANES of which are as many rows; NULL: it has none. */
 const NestStmt *c_column_stores(const Gen *g, const NestStmt *loop);
-/* The store of a loop that exchanges rows and columns; NULL: it is none. */
-const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop);
-/* The load of a loop that exchanges them; NULL: it is none. */
-const NestStmt *c_transposed_load(const Gen *g, const NestStmt *loop);
+/* The stores of a loop that exchanges rows and columns, or its load; none: it does not. */
+Columns c_transposed(const Gen *g, const NestStmt *loop);
 /* The columns that are loaded or stored together where one is that of `s`: LANES, or both of rows
  * of two elements; 0: none. */
 int c_columns(const Gen *g, const NestStmt *s);

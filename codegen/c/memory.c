@@ -291,16 +291,24 @@ static void each_element(Gen *g, const NestStmt *s, void (*one)(Gen *, const Nes
 
 static void load_element(Gen *g, const NestStmt *s) { load_one(g, s, &s->dsts[0]); }
 
-static void load_rows(Gen *g, const NestStmt *s) {
-  if (g->row) c_assign(g, s, &s->dsts[0], s->type, c_text(g, "%s[%s]", g->rows, g->row), vector);
+/* The vectors of an access of a transposed loop; NULL: it is another one. */
+static const char *rows_of(const Gen *g, const NestStmt *s) {
+  for (int i = 0; g->columns && i < g->columns->n; i++)
+    if (g->columns->access[i] == s) return g->columns->rows[i];
+  return NULL;
+}
+
+static void load_rows(Gen *g, const NestStmt *s, const char *rows) {
+  if (g->row) c_assign(g, s, &s->dsts[0], s->type, c_text(g, "%s[%s]", rows, g->row), vector);
   else
     c_line(g, "vload_rows_%s(%s, %lld, LANES, %s);", dtype_name(s->type),
            c_address(g, &s->mems[0], false), (long long)c_mem_spread(g, &s->mems[0]).step,
-           g->rows);
+           rows);
 }
 
 void c_load(Gen *g, const NestStmt *s) {
-  if (s == g->turned) load_rows(g, s);
+  const char *rows = rows_of(g, s);
+  if (rows) load_rows(g, s, rows);
   else each_element(g, s, load_element);
 }
 
@@ -360,16 +368,16 @@ static void store_one(Gen *g, const NestStmt *s) {
   }
 }
 
-static void store_rows(Gen *g, const NestStmt *s) {
-  if (g->row) c_line(g, "%s[%s] = %s;", g->rows, g->row, stored(g, s, true));
+static void store_rows(Gen *g, const NestStmt *s, const char *rows) {
+  if (g->row) c_line(g, "%s[%s] = %s;", rows, g->row, stored(g, s, true));
   else
     c_line(g, "vstore_rows_%s(%s, %lld, %s);", dtype_name(s->type),
-           c_address(g, &s->mems[0], false), (long long)c_mem_spread(g, &s->mems[0]).step,
-           g->rows);
+           c_address(g, &s->mems[0], false), (long long)c_mem_spread(g, &s->mems[0]).step, rows);
 }
 
 void c_store(Gen *g, const NestStmt *s) {
-  if (s == g->turned) store_rows(g, s);
+  const char *rows = rows_of(g, s);
+  if (rows) store_rows(g, s, rows);
   else each_element(g, s, store_one);
 }
 

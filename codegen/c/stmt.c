@@ -201,35 +201,54 @@ static void open_transposed(Gen *g, const char *first, int extent) {
     c_line(g, "if (%s > %d - LANES) %s = %d - LANES;", first, extent, first, extent);
 }
 
+/* The block's iterations, whose index is `i`, each with a vector of each access. */
+static void put_rows(Gen *g, const NestStmt *body, const char *i, const char *first) {
+  const char *row = c_open_name(g, "row");
+  c_line(g, "UNROLL(%d) for (int %s = 0; %s < LANES; %s++) {", g->nest->lanes, row, row, row);
+  open(g);
+  c_line(g, "const int %s = %s + %s;", i, first, row);
+  g->row = row;
+  c_block(g, body->regions[0]);
+  g->row = NULL;
+  close(g);
+  c_close_names(g, 1);
+}
+
 /* Blocks of LANES iterations, whose vectors are stored or loaded together: see transpose.c. */
-static void transposed_loop(Gen *g, const NestStmt *s, const NestStmt *access) {
-  const char *rows = c_open_name(g, "rows"), *row = c_open_name(g, "row");
+static void transposed_block(Gen *g, const NestStmt *s, Columns *c) {
+  for (int k = 0; k < c->n; k++) c->rows[k] = c_open_name(g, "rows");
   const char *i = c_open_index(g, s->index), *first = c_open_name(g, c_text(g, "%s_first", i));
-  bool load = access->code == NEST_LD;
+  const NestStmt *body = c->inner ? c->inner : s;
+  bool load = c->access[0]->code == NEST_LD;
   open_transposed(g, first, s->index->extent);
-  c_line(g, "%s %s[LANES];", c_vector_type(access->type), rows);
-  g->turned = access;
-  g->rows = rows;
-  for (int part = 0; part < 2; part++) {
-    if (load == !part) {
-      g->indices[s->index->id] = first;
-      printers[access->code](g, access);
-      g->indices[s->index->id] = i;
-      continue;
-    }
-    c_line(g, "UNROLL(%d) for (int %s = 0; %s < LANES; %s++) {", g->nest->lanes, row, row, row);
-    open(g);
-    c_line(g, "const int %s = %s + %s;", i, first, row);
-    g->row = row;
-    c_block(g, s->regions[0]);
-    close(g);
-    g->row = NULL;
-  }
-  g->turned = NULL;
+  for (int k = 0; k < c->n; k++)
+    c_line(g, "%s %s[LANES];", c_vector_type(c->access[k]->type), c->rows[k]);
+  g->columns = c;
+  if (!load) put_rows(g, body, i, first);
+  g->indices[s->index->id] = first;
+  for (int k = 0; k < c->n; k++) printers[c->access[k]->code](g, c->access[k]);
+  g->indices[s->index->id] = i;
+  if (load) put_rows(g, body, i, first);
+  g->columns = NULL;
   close(g);
   c_close_names(g, 1);
   c_close_index(g, s->index);
-  c_close_names(g, 2);
+  c_close_names(g, (size_t)c->n);
+}
+
+static void transposed_loop(Gen *g, const NestStmt *s, Columns *c) {
+  if (!c->inner) {
+    transposed_block(g, s, c);
+    return;
+  }
+  const NestIndex *index = c->inner->index;
+  const char *b = c_open_index(g, index);
+  c_line(g, "for (int %s = 0; %s < %d; %s++) {", b, b, index->extent, b);
+  open(g);
+  g->block++; /* that of the outer loop, which declares nothing */
+  transposed_block(g, s, c);
+  close(g);
+  c_close_index(g, index);
 }
 
 /* The columns `first` to `first` + LANES of a loop of stores, whose index is `i`, to `rows`; `all`
@@ -357,10 +376,9 @@ static void put_columns(Gen *g, const NestStmt *first, const NestStmt *last, con
 }
 
 void c_counted_loop(Gen *g, const NestStmt *s) {
-  const NestStmt *access = c_transposed_store(g, s);
-  if (!access) access = c_transposed_load(g, s);
-  if (access) {
-    transposed_loop(g, s, access);
+  Columns columns = c_transposed(g, s);
+  if (columns.n) {
+    transposed_loop(g, s, &columns);
     return;
   }
   const NestStmt *store = c_column_stores(g, s);

@@ -73,38 +73,9 @@ static bool goes_on(const NestBlock *b) {
 
 static bool has_blocks(const Gen *g, const NestStmt *loop) {
   int extent = loop->index->extent, lanes = g->nest->lanes;
-  if (loop->code != NEST_UNROLL || loop->nsrcs || extent < lanes) return false;
+  if (loop->code != NEST_UNROLL || loop->nsrcs || extent < lanes || g->owners) return false;
   return extent % lanes == 0 || !goes_on(loop->regions[0]);
 }
-
-/* Statements that may all run before the block's stores. */
-static bool comes_before(const NestStmt *x, const NestStmt *st) {
-  const unsigned barred = NEST_IS_WRITE | NEST_IS_ORDERED | NEST_IS_EFFECT;
-  if (x->nregions || nest_flags(x) & barred) return false;
-  for (uint32_t i = 0; i < x->nmems; i++)
-    if (x->mems[i].buffer) return false;
-  for (uint32_t i = 0; i < x->ndsts; i++)
-    if (x->dsts[i].var == st->mems[0].base.var) return false;
-  return true;
-}
-
-const NestStmt *c_transposed_store(const Gen *g, const NestStmt *loop) {
-  const NestStmt *st = loop->regions[0]->last;
-  if (!st || !stores_column(g, loop, st) || !has_blocks(g, loop)) return NULL;
-  for (const NestStmt *x = loop->regions[0]->first; x != st; x = x->next)
-    if (!comes_before(x, st)) return NULL;
-  return st;
-}
-
-const NestStmt *c_transposed_load(const Gen *g, const NestStmt *loop) {
-  const NestStmt *ld = loop->regions[0]->first;
-  bool alone = ld && ld == loop->regions[0]->last && ld->code == NEST_LD;
-  if (!alone || nest_int(ld, NA_volatile, 0) || !has_blocks(g, loop)) return NULL;
-  bool whole = takes_column(g, loop, ld) && c_ref_spread(g, &ld->dsts[0]).kind == SPREAD_VECTOR;
-  return whole ? ld : NULL;
-}
-
-/* ---- loops of stores alone ---- */
 
 /* Do iterations of the loop within write to rows, or to parts of rows, of their own? */
 static bool has_own_rows(const NestStmt *inner, const Affine *bytes, int64_t run, int64_t step,
@@ -113,6 +84,84 @@ static bool has_own_rows(const NestStmt *inner, const Affine *bytes, int64_t run
   return !inner || block >= step * lanes ||
          (block >= run && block * inner->index->extent <= step);
 }
+
+/* Is that a store of whole vectors, of which each iteration has its own? */
+static bool stores_vectors(const Gen *g, const NestStmt *loop, const NestStmt *inner,
+                           const NestStmt *st) {
+  const Mem *m = &st->mems[0];
+  int64_t bytes = dtype_bytes(st->type), vector = bytes * g->nest->lanes;
+  Spread at = c_mem_spread(g, m);
+  int64_t i = coefficient_of(&m->bytes, loop->index);
+  int64_t k = inner ? coefficient_of(&m->bytes, inner->index) : i;
+  bool own = !inner || (k >= vector && i >= k * inner->index->extent) ||
+             (i >= vector && k >= i * loop->index->extent);
+  return m->buffer && !st->guard.kind && nest_int(st, NA_n, 1) == 1 && m->base.kind == REF_VAR &&
+         !m->base.sub.n && at.kind == SPREAD_LINEAR && at.step == bytes && i >= vector && own;
+}
+
+/* May the statement run before the stores of its block, and in another order of the loops? */
+static bool comes_before(const Gen *g, const NestStmt *loop, const Columns *c, const NestStmt *x) {
+  const unsigned barred = NEST_IS_ORDERED | NEST_IS_EFFECT;
+  if (x->nregions) return false;
+  if (x->code == NEST_ST) return stores_vectors(g, loop, c->inner, x);
+  if (nest_flags(x) & (barred | NEST_IS_WRITE)) return false;
+  for (uint32_t i = 0; i < x->nmems; i++)
+    if (x->mems[i].buffer) return false;
+  for (uint32_t i = 0; i < x->ndsts && c->inner; i++)
+    if (!g->at_definition[x->dsts[i].var->id] && !c_initial_value(x) &&
+        !(x->prev && c_initial_value(x->prev)))
+      return false;
+  return true;
+}
+
+/* Is nothing of the store's address computed by x, and no other store to its memory? */
+static bool is_apart(const NestStmt *st, const NestStmt *x) {
+  if (x->code == NEST_ST && x->mems[0].buffer == st->mems[0].buffer) return false;
+  for (uint32_t i = 0; i < x->ndsts; i++)
+    if (x->dsts[i].var == st->mems[0].base.var) return false;
+  return true;
+}
+
+static bool is_unroll(const NestStmt *s) { return s->code == NEST_UNROLL && !s->nsrcs; }
+
+static Columns transposed_stores(const Gen *g, const NestStmt *loop, const NestStmt *inner) {
+  Columns c = {.inner = inner}, none = {0};
+  const NestBlock *body = (inner ? inner : loop)->regions[0];
+  for (const NestStmt *x = body->first; x; x = x->next) {
+    int64_t run = loop->index->extent * (x->code == NEST_ST ? dtype_bytes(x->type) : 0);
+    bool column = c.n < COLUMNS_MAX && stores_column(g, loop, x) &&
+                  has_own_rows(c.inner, &x->mems[0].bytes, run,
+                               c_mem_spread(g, &x->mems[0]).step, g->nest->lanes);
+    if (column) c.access[c.n++] = x;
+    else if (!comes_before(g, loop, &c, x)) return none;
+  }
+  for (int i = 0; i < c.n; i++)
+    for (const NestStmt *x = body->first; x; x = x->next)
+      if (x != c.access[i] && !is_apart(c.access[i], x)) return none;
+  return c;
+}
+
+/* The loop's only statement, a load of a column. */
+static bool loads_column(const Gen *g, const NestStmt *loop) {
+  const NestStmt *ld = loop->regions[0]->first;
+  bool alone = ld && ld == loop->regions[0]->last && ld->code == NEST_LD;
+  return alone && !nest_int(ld, NA_volatile, 0) && takes_column(g, loop, ld) &&
+         c_ref_spread(g, &ld->dsts[0]).kind == SPREAD_VECTOR;
+}
+
+Columns c_transposed(const Gen *g, const NestStmt *loop) {
+  Columns none = {0};
+  const NestBlock *body = loop->regions[0];
+  if (!has_blocks(g, loop)) return none;
+  if (loads_column(g, loop)) return (Columns){.access = {body->first}, .n = 1};
+  const NestStmt *inner = body->first && body->first == body->last ? body->first : NULL;
+  if (!inner || !is_unroll(inner)) return transposed_stores(g, loop, NULL);
+  /* Variables of the outer loop's block would be declared in a block that is not printed. */
+  bool whole = loop->index->extent % g->nest->lanes == 0 && !g->heads[g->block];
+  return whole ? transposed_stores(g, loop, inner) : none;
+}
+
+/* ---- loops of stores alone ---- */
 
 static bool is_plain_unroll(const NestStmt *s) {
   return s->code == NEST_UNROLL && !s->nsrcs && s->regions[0]->first &&
