@@ -119,7 +119,7 @@ static AttentionShape shape_of_doubles(const Attention *x, int64_t width, Attent
  * half, and 4.9 with 32. */
 static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32, int processors,
                                         bool groups, AttentionShape s) {
-  enum { NARROW = 64, WIDE = 128 };
+  enum { NARROW = 64, WIDE = 128, ONCE_MOST = 64 /* rows that a CPU's loop takes in one step */ };
   int64_t n = programs(x, 128);
   bool few = processors && n < 2 * (int64_t)processors;
   bool full = width > WIDE || (x->seed && width > NARROW && x->kind == ATTENTION_GRAD_VALUE);
@@ -133,8 +133,10 @@ static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool 
   s.bn = (f32 || full) && !wide ? 32 : 64;
   s.warps = s.bm > 64 || width > WIDE || (f32 && width > NARROW) ? 8 : 4;
   if (one_group) s.warps = 4;
-  s.bm = rows_fitting(x->own_rows, s.bm);
-  s.bn = rows_fitting(x->walked, s.bn);
+  bool fours = processors || x->seed; /* random numbers are drawn for four keys */
+  s.bm = fours ? rows_fitting(x->own_rows, s.bm) : even_rows(x->own_rows, s.bm);
+  bool at_once = !processors && dim_is_int(x->walked) && x->walked->value <= ONCE_MOST;
+  s.bn = rows_fitting(x->walked, at_once ? ONCE_MOST : s.bn);
   if (s.bm < 64) s.warps = 4;
   return s;
 }
