@@ -36,6 +36,15 @@ static bool is_quotient(Dim offset) {
   return found;
 }
 
+/* May the axis be columns?  A CPU goes through a large array once for each element of a short one,
+ * as windows of weights are: 512x512x3x3 took 4.4 ms on a Sapphire Rapids, and 0.9 in tiles. */
+static bool is_unit(const Crossed *c, int axis) {
+  enum { LARGE = 1 << 16 };
+  Dims *d = c->f->graph->dims;
+  const Group *g = c->group;
+  return is_long(d, g->shape[axis]) || (c->f->graph->host && dim_likely(d, g->x) >= LARGE);
+}
+
 /* Memory of which all of the group's elements are read or written, at this offset. */
 static void note_offset(Crossed *c, Dim offset) {
   Dims *d = c->f->graph->dims;
@@ -49,12 +58,12 @@ static void note_offset(Crossed *c, Dim offset) {
   for (int a = 0; a < (int)g->rank; a++) {
     if (dim_is(g->shape[a], 1)) continue;
     if (dim_is(s.stride[a], 0)) return;
-    if (dim_is(s.stride[a], 1)) unit = a;
+    if (dim_is(s.stride[a], 1) || dim_is(s.stride[a], -1)) unit = a;
   }
   if (unit == last) c->along = true;
-  if (unit < 0 || unit == last || c->columns || !is_long(d, g->shape[unit])) return;
+  if (unit < 0 || unit == last || c->columns || !is_unit(c, unit)) return;
   c->columns = 1u << unit;
-  Dim stride = g->shape[unit];
+  Dim stride = dim_mul(d, s.stride[unit], g->shape[unit]);
   for (int a = unit - 1; a >= 0; a--) { /* axes that continue it */
     if (dim_is(g->shape[a], 1)) continue;
     if (s.stride[a] != stride) return;
