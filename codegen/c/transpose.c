@@ -104,7 +104,7 @@ static bool comes_before(const Gen *g, const NestStmt *loop, const Columns *c, c
   const unsigned barred = NEST_IS_ORDERED | NEST_IS_EFFECT;
   if (x->nregions) return false;
   if (x->code == NEST_ST) return stores_vectors(g, loop, c->inner, x);
-  if (nest_flags(x) & (barred | NEST_IS_WRITE)) return false;
+  if (nest_flags(x) & (barred | NEST_IS_WRITE) || nest_int(x, NA_volatile, 0)) return false;
   for (uint32_t i = 0; i < x->nmems; i++)
     if (x->mems[i].buffer) return false;
   for (uint32_t i = 0; i < x->ndsts && c->inner; i++)
