@@ -160,6 +160,9 @@ CASES = [
                                o.node("ConstantOfShape", "r", "z")],
                               {"x": o.f32(2, 4)}, {"z": o.f32(2, 1)}, [o.ints("three", 3, 3)]),
        [((x(2, 4),), np.zeros((2, 1), "f4"))]) for sign in (0, 1)],
+    ("concat_of_none", o.model([o.node("Concat", "x v", "z", axis=1)],
+                               {"x": o.f32("n", "m"), "v": o.f32("k")}, {"z": o.f32()}),
+     [((x(0, 1), x(0)), None), ((x(2, 1), x(2)), None)]),
     ("if_in_function", IF_IN_FUNCTION,
      [((k * x(2, 4) / 4 - shift,), chosen(k * x(2, 4) / 4 - shift))
       for k, shift in ((1, 0), (2, 0), (3, 0), (3, 12), (4, 1))]),

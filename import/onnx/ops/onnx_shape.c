@@ -192,7 +192,10 @@ void onnx_op_concat(OnnxCall *c) {
   for (uint32_t i = 0; i < c->nin; i++) x[i] = onnx_in(c, i);
   if (!c->nin) onnx_fail(c, E_GRAPH_EMPTY_LIST);
   uint32_t axis = onnx_axis_attr(c, "axis", 1, rank_of(x[0]));
-  onnx_set(c, 0, build_cat(&c->b, drop_empty(x, c->nin, axis), x, axis));
+  uint32_t n = drop_empty(x, c->nin, axis), rank = rank_of(x[0]);
+  /* ATen takes [0] beside any others. */
+  for (uint32_t i = 0; i < n; i++) infer_rank(&c->b.in, &x[i]->type, rank, rank);
+  onnx_set(c, 0, build_cat(&c->b, n, x, axis));
 }
 
 /* Sizes of parts: an attribute before opset 13, an input from then on; else equal ones, of which
