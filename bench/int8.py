@@ -174,7 +174,8 @@ def measure(path, threads, runs):
     turns = [(times(lambda: session.run(None, x), runs), times(lambda: model.run(x), runs))
              for _ in range(2)]
     (a, b), (c, d) = (np.min([t[side] for t in turns], 0) for side in (0, 1))
-    print(f"{error:8.0e} {a:8.2f} {b:8.2f} {c:8.2f} {d:8.2f} {a / c:6.2f} {b / d:6.2f} {first:6.2f}")
+    print(f"{error:8.0e} {a:8.2f} {b:8.2f} {c:8.2f} {d:8.2f} {a / c:6.2f} {b / d:6.2f} "
+          f"{first:6.2f}")
 
 
 def main():
