@@ -239,10 +239,22 @@ static const char *load_every_other(Gen *g, const NestStmt *s, const Access *a) 
   return narrow ? c_text(g, "vdecode_%s(%s)", a->name, text) : text;
 }
 
+/* Pairs of neighbours of 16 bits: a load each; NULL: they are others. */
+static const char *load_pairs(Gen *g, const NestStmt *s, const Access *a) {
+  enum { BYTES = 2 };
+  const int64_t *at = a->spread.lanes;
+  bool pairs = a->lanes && at && a->bytes == BYTES && s->type != DT_I1;
+  for (int l = 0; l < g->nest->lanes && pairs; l += 2) pairs = at[l + 1] - at[l] == BYTES;
+  if (!pairs || nest_int(s, NA_volatile, 0)) return NULL;
+  if (c_is_narrow(s->type)) return c_text(g, "vdecode_%s(vgather_pairs_u16(%s))", a->name, a->at);
+  return c_text(g, "vgather_pairs_%s(%s)", a->name, a->at);
+}
+
 static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   if (a->guard <= GUARD_SAME) {
     const char *text = load_runs(g, s, a);
     if (!text) text = load_every_other(g, s, a);
+    if (!text) text = load_pairs(g, s, a);
     if (!text && a->lanes) text = c_text(g, "vgather_%s(%s)", a->name, a->at);
     if (!text)
       text = c_text(g, "vgather_step_%s(%s, %lld)", a->name, a->at, (long long)a->spread.step);

@@ -399,6 +399,15 @@ const Helper c_helpers_memory[] = {
      "  EACH_LANE(i) v[i] = VALUE_$t(load_$t((const char *)p[i]));\n"
      "  return v;\n"
      "}\n"},
+    {"vgather_pairs_$t", "u16 i16",
+     "/* Lanes 2*i and 2*i + 1 are neighbours. */\n"
+     "INLINE $V vgather_pairs_$t(vu64 p) {\n"
+     "  uint32_t w[LANES / 2];\n"
+     "  $V v;\n"
+     "  for (int i = 0; i < LANES / 2; i++) memcpy(&w[i], (const char *)p[2 * i], sizeof w[i]);\n"
+     "  memcpy(&v, w, sizeof v);\n"
+     "  return v;\n"
+     "}\n"},
     {"vgather_$t", NARROW,
      "INLINE vf32 vgather_$t(vu64 p) { return vdecode_$t(vgather_$u(p)); }\n"},
     {"vgather_mask_$t", PLAIN " " NARROW " i1",

@@ -119,6 +119,7 @@ static bool check_c_target(Gen *g, const Machine *m) {
 bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   Gen g = {.arena = a, .nest = n, .regs = m->regs, .d = d, .out = text_new(a)};
   g.tiles = machine_has(m, HAS_MATRIX_TILES);
+  g.far_streams = machine_has(m, HAS_FAR_STREAMS);
   if (!check_c_target(&g, m)) return false;
   Text body = text_new(a), unit = text_new(a);
   print_kernel_head(&g, &body);

@@ -437,25 +437,33 @@ static const char *step_name(Gen *g, long long step) {
   return step < 0 ? c_text(g, "m%lld", -step) : c_text(g, "%lld", step);
 }
 
+/* How far ahead words are asked for that few rows take from memory, so that they wait for them;
+ * 0: they are not. */
+static int words_ahead(const Gen *g, const ProductLoop *t) {
+  enum { AHEAD = 1 << 14, ROWS_MOST = 2 };
+  bool waits = extent_of(t->row) <= ROWS_MOST && !t->right->mems[0].buffer;
+  return g->far_streams && waits ? AHEAD : 0;
+}
+
 /* The function's name, as no user's is; its definition is noted. */
 static const char *function_of(Gen *g, const ProductLoop *t) {
   const NestStmt *s = t->product;
   const BlockSteps steps = steps_of(g, t);
   const char *type = dtype_name(s->type), *op = tile_op_name(s->op);
-  int rows = extent_of(t->row), vectors = extent_of(t->vector);
-  const char *name = c_text(g, "nereid_%s_%s_%dx%d_%s_%s_%s", op, type, rows, vectors,
+  int rows = extent_of(t->row), vectors = extent_of(t->vector), ahead = words_ahead(g, t);
+  const char *name = c_text(g, "nereid_%s_%s_%dx%d_%s_%s_%s%s", op, type, rows, vectors,
                             step_name(g, steps.sums_row), step_name(g, steps.left),
-                            step_name(g, steps.right_row));
+                            step_name(g, steps.right_row), ahead ? "_ahead" : "");
   const char *text =
       c_text(g,
              "#ifndef IS_%s\n"
              "#define IS_%s\n"
-             "BLOCK_OF_%s(%s, %d, %d, %lld, %lld, %lld,\n"
+             "BLOCK_OF_%s(%s, %d, %d, %lld, %lld, %lld, %d,\n"
              "    %s, load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
              "#endif\n",
              name, name, s->op == TILE_DOT4 ? "BYTES" : "SUMS", name, rows, vectors,
-             steps.sums_row, steps.left, steps.right_row, c_vector_type(s->type), type, type, type,
-             op, type);
+             steps.sums_row, steps.left, steps.right_row, ahead, c_vector_type(s->type), type, type,
+             type, op, type);
   for (size_t i = 0; i < g->functions.len; i++)
     if (!strcmp(g->functions.data[i], text)) return name;
   vec_push(g->arena, &g->functions, text);
