@@ -615,6 +615,7 @@ static StepChoice turned_choice(const Tiles *t, const Group *g, const Node *pane
   add_choice_constexpr(t, &c, "BN", tile.bn);
   int64_t bytes = word * dtype_bytes(g->nodes.data[0]->args[1].node->type.dtype);
   add_choice_constexpr(t, &c, "BK", turned_steps(e[3]->value / word, bytes, tile.bk));
+  add_choice_constexpr(t, &c, "BAND", tiling_turned_band((int)bm, e[3]->value * bytes / word));
   c.grid[0] =
       dim_mul(t->graph->dims, blocks_of_size(t, e[2], bm), blocks_of_size(t, e[1], tile.bn));
   c.grid[1] = e[0];

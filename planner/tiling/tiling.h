@@ -86,6 +86,7 @@ bool tiling_has_tiles(int64_t word);
 /* Blocks of so many rows that programs next to each other take for each panel, where a row of the
  * left operand is so many bytes that others do not have. */
 int tiling_panel_band(int rows, int64_t bytes);
+int tiling_turned_band(int rows, int64_t bytes);
 /* Tiles where the right operand is packed in panels of so many columns: `bn` is that, and `bk`
  * divides `run`, the elements of the sum, k, that are next to each other in the left operand; m 0:
  * open.  `tiles`: the unit for tiles multiplies. */
