@@ -27,6 +27,7 @@ typedef struct {
   bool *constant; /* by id, of the nodes that there were */
   uint32_t *uses;
   Node **packed; /* by id, of a weight: packed; NULL: not yet */
+  Node **turned; /* by id, of a left operand: in panels of its rows; NULL: not yet */
   uint32_t nids;
   jmp_buf failed;
 } Freeze;
@@ -394,10 +395,18 @@ static bool turn_given_matrix(Freeze *f, Node *n) {
   if (!dim_is_int(rows) || !dim_is_int(columns)) return false;
   if (rows->value < ROWS_LEAST || columns->value < COLUMNS_LEAST) return false;
   if (rows->value > columns->value && rows->value >= ROWS_PACKED) return false;
+  Node *left = n->args[0].node, *panels = left->id < f->nids ? f->turned[left->id] : NULL;
   Build b = freeze_build(f, n);
-  Node *panels = panels_turn(&b, n);
-  if (panels) n->args[0] = arg_node(panels);
-  return panels != NULL;
+  bool again = panels != NULL;
+  if (!again) panels = panels_turn(&b, n);
+  if (!panels) return false;
+  n->args[0] = arg_node(panels);
+  if (again && !panels_turned(f->g, n)) {
+    n->args[0] = arg_node(left);
+    return false;
+  }
+  if (left->id < f->nids) f->turned[left->id] = panels;
+  return true;
 }
 
 static void pack_given_matrix(Freeze *f, Node *n) {
@@ -436,6 +445,7 @@ static bool run_walks(Graph *g, const char *name, Walk *const *walks) {
   f.constant = constants_find(g, scratch);
   f.uses = graph_use_counts(g, scratch);
   f.packed = ARENA_ARRAY(scratch, Node *, g->nids);
+  f.turned = ARENA_ARRAY(scratch, Node *, g->nids);
   bool ok = true;
   for (; ok && *walks; walks++) ok = walk_safely(&f, *walks);
   arena_free(scratch);
