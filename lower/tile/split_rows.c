@@ -455,7 +455,8 @@ static void split(Split *x) {
 
 bool pass_split_rows(Unit *u) {
   Strips s = {.u = u, .f = u->tile, .scratch = arena_child(u->arena), .nvalues = u->tile->nvalues};
-  bool clusters = machine_has(u->machine, HAS_CLUSTERS) && !s.f->options.debug && !s.f->cluster;
+  bool clusters = machine_has(u->machine, HAS_CLUSTERS) && !s.f->options.debug;
+  clusters &= !s.f->cluster && !u->ordered.len; /* pass strip_rows has done nothing */
   Split x = {.s = &s, .loop = clusters ? find_loop(&s) : NULL};
   if (clusters && !x.loop) s.row = longest_summed(s.f);
   if (clusters && s.row > 1) {
