@@ -238,12 +238,11 @@ static int64_t bits_of_sums(Split *x) {
   return most;
 }
 
-/* The fewest blocks whose registers hold the rows of so many programs on a multiprocessor; 0: it
- * stays as it is. */
-static int blocks_for(const Strips *s, int64_t bits, int64_t programs) {
+/* The fewest blocks whose registers hold the rows; 0: it stays as it is. */
+static int blocks_for(const Strips *s, int64_t bits) {
   int warps = options_warps(&s->f->options);
   int64_t threads = (int64_t)warps * s->u->machine->lanes;
-  int64_t room = REGISTER_FILE / threads / programs;
+  int64_t room = REGISTER_FILE / threads;
   if (!bits) return 0;
   if (s->f->options.maxnreg && s->f->options.maxnreg < room) room = s->f->options.maxnreg;
   if (room > s->u->machine->regs) room = s->u->machine->regs;
@@ -255,15 +254,13 @@ static int blocks_for(const Strips *s, int64_t bits, int64_t programs) {
   return 0;
 }
 
-/* A program that waits for others' sums has nothing else to do, so another one shares its
- * multiprocessor.  On an H200 two blocks that are alone there took 171 us for rows of 65,536
- * elements, one that spills 164; four took 212 for 131,072, Triton's kernel 372. */
+/* Two blocks lose more than a few spilled registers cost: each waits for the other's sum, alone on
+ * its multiprocessor.  On an H200 they took 171 us for rows of 65,536 elements, one that spills
+ * 164; four took 212 for 131,072, Triton's kernel 372. */
 static int blocks_of_sums(Split *x) {
-  enum { ALONE_LEAST = 4 };
-  int64_t bits = bits_of_sums(x);
-  int two = blocks_for(x->s, bits, 2), alone = blocks_for(x->s, bits, 1);
-  if (!alone) return 0;
-  return two ? two : alone >= ALONE_LEAST ? alone : 0;
+  enum { LEAST = 4 };
+  int blocks = blocks_for(x->s, bits_of_sums(x));
+  return blocks >= LEAST ? blocks : 0;
 }
 
 /* ---- the parts ---- */
@@ -462,7 +459,7 @@ bool pass_split_rows(Unit *u) {
   if (clusters && s.row > 1) {
     x.last = ARENA_ARRAY(s.scratch, uint32_t, s.nvalues);
     x.loaded = ARENA_ARRAY(s.scratch, bool, s.nvalues);
-    s.cluster = x.loop ? blocks_for(&s, bits_of_loop(&x), 1) : blocks_of_sums(&x);
+    s.cluster = x.loop ? blocks_for(&s, bits_of_loop(&x)) : blocks_of_sums(&x);
   }
   if (s.cluster > 1) {
     s.axis = x.axis = axis_analyze(s.f, s.scratch);
