@@ -172,7 +172,7 @@ static void unroll(Ptx *p, const NestStmt *s) {
     copy_words(p, s, per);
     return;
   }
-  if (ptx_load_runs(p, s)) {
+  if (ptx_runs(p, s)) {
     note_size(p, s, before);
     return;
   }

@@ -245,24 +245,26 @@ void ptx_ld(Ptx *p, const NestStmt *s) {
   p->guard.kind = PO_NONE;
 }
 
-/* ---- loads of neighbors ---- */
+/* ---- accesses of neighbors ---- */
 
-/* A word of an unrolled load. */
+/* A word of an unrolled load, or of sums that memory adds to. */
 typedef struct {
-  Address from;
-  Operand to;
-} WordLoad;
+  Address at;
+  Operand word;
+} WordAccess;
 
-typedef VEC(WordLoad) WordLoads;
+typedef VEC(WordAccess) WordAccesses;
 
-static void find_words(Ptx *p, const NestStmt *s, WordLoads *out) {
+static void find_words(Ptx *p, const NestStmt *s, WordAccesses *out) {
   if (s->code != NEST_UNROLL) {
-    WordLoad x = {.from = ptx_address(p, &s->mems[0])};
-    ptx_dest_words(p, &s->dsts[0], (int)nest_int(s, NA_n, 1), &x.to);
+    WordAccess x = {.at = ptx_address(p, &s->mems[0])};
+    if (s->code == NEST_RED) x.word = ptx_source_reg(p, &s->srcs[0], s->type);
+    else ptx_dest_words(p, &s->dsts[0], (int)nest_int(s, NA_n, 1), &x.word);
     size_t at = out->len;
     vec_push(p->arena, out, x);
-    for (; at && out->data[at - 1].from.base.num == x.from.base.num &&
-           out->data[at - 1].from.bytes > x.from.bytes; at--)
+    for (; at && out->data[at - 1].at.base.num == x.at.base.num &&
+           out->data[at - 1].at.bytes > x.at.bytes;
+         at--)
       out->data[at] = out->data[at - 1];
     out->data[at] = x;
     return;
@@ -274,6 +276,7 @@ static void find_words(Ptx *p, const NestStmt *s, WordLoads *out) {
 }
 
 static bool has_whole_words(Ptx *p, const NestStmt *s) {
+  if (s->code == NEST_RED) return true;
   if (s->code == NEST_LD) {
     const Ref *r = &s->dsts[0];
     int n = (int)nest_int(s, NA_n, 1);
@@ -287,12 +290,12 @@ static bool has_whole_words(Ptx *p, const NestStmt *s) {
 }
 
 /* Words from i on that are neighbors and begin at a multiple of a vector of `most`. */
-static int count_neighbors(const WordLoads *x, size_t i, int most) {
+static int count_neighbors(const WordAccesses *x, size_t i, int most) {
   enum { WORD = 4 };
-  const Address *first = &x->data[i].from;
+  const Address *first = &x->data[i].at;
   if (i + (size_t)most > x->len || first->bytes % (most * WORD)) return 1;
   for (int k = 1; k < most; k++) {
-    const Address *a = &x->data[i + (size_t)k].from;
+    const Address *a = &x->data[i + (size_t)k].at;
     if (a->base.kind != first->base.kind || a->base.num != first->base.num ||
         strcmp(a->base.name, first->base.name) || a->bytes != first->bytes + k * WORD)
       return 1;
@@ -300,18 +303,35 @@ static int count_neighbors(const WordLoads *x, size_t i, int most) {
   return most;
 }
 
-bool ptx_load_runs(Ptx *p, const NestStmt *unroll) {
+/* Memory adds n neighbors. */
+static void emit_sums(Ptx *p, const NestStmt *s, const Address *a, const Operand *x, int n) {
+  enum { VECTOR_PTX = 81 };
+  if (n > 1) ptx_needs(p, VECTOR_PTX);
+  ptx_begin(p);
+  ptx_puts(p, "red");
+  ptx_put_order(p, s);
+  ptx_puts(p, ".add");
+  put_shape(p, n, ".f32");
+  ptx_put_address(p, a);
+  ptx_puts(p, ", ");
+  ptx_put_vector(p, x, n);
+  ptx_end(p);
+}
+
+bool ptx_runs(Ptx *p, const NestStmt *unroll) {
   enum { MOST = 4 };
-  const NestStmt *ld = ptx_only_statement(unroll);
-  int run = ld && ld->code == NEST_LD ? (int)nest_int(ld, NA_run, 1) : 1;
+  const NestStmt *s = ptx_only_statement(unroll);
+  bool accesses = s && (s->code == NEST_LD || s->code == NEST_RED);
+  int run = accesses ? (int)nest_int(s, NA_run, 1) : 1;
   if (run < 2 || run > MOST || !has_whole_words(p, unroll)) return false;
-  WordLoads words = {0};
+  WordAccesses words = {0};
   find_words(p, unroll, &words);
   for (size_t i = 0; i < words.len;) {
-    Operand to[MOST];
+    Operand word[MOST];
     int n = count_neighbors(&words, i, run);
-    for (int k = 0; k < n; k++) to[k] = words.data[i + (size_t)k].to;
-    emit_load(p, ld, words.data[i].from, ".b32", to, n);
+    for (int k = 0; k < n; k++) word[k] = words.data[i + (size_t)k].word;
+    if (s->code == NEST_LD) emit_load(p, s, words.data[i].at, ".b32", word, n);
+    else emit_sums(p, s, &words.data[i].at, word, n);
     i += (size_t)n;
   }
   return true;

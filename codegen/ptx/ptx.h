@@ -305,8 +305,8 @@ PtxReciprocal ptx_reciprocal(uint64_t d, int bits, bool is_signed);
 
 /* ---- mem.c ---- */
 void ptx_ld(Ptx *p, const NestStmt *s);
-/* An unrolled load whose words are neighbors, by vectors; false: it is something else. */
-bool ptx_load_runs(Ptx *p, const NestStmt *unroll);
+/* An unrolled access whose words are neighbors, by vectors; false: it is something else. */
+bool ptx_runs(Ptx *p, const NestStmt *unroll);
 void ptx_st(Ptx *p, const NestStmt *s);
 void ptx_cp_async(Ptx *p, const NestStmt *s);
 void ptx_cp_commit(Ptx *p, const NestStmt *s);

@@ -99,24 +99,43 @@ static int64_t bind_vector_dim(Bind *s, const NestStmt *st, const Address *a, co
   return 1;
 }
 
-/* A load takes n elements of dim d, which are a word: how many words are neighbors in memory, since
- * another dim of registers goes on there.  The elements' registers are apart, so that they are no
- * vector of the IR; 1: there are none. */
+/* Loads, and sums of f32 that memory adds to, which order no others. */
+static bool may_be_runs(const Bind *s, const NestStmt *st) {
+  if (st->mems[0].buffer || !machine_has(s->u->machine, HAS_VECTOR_ACCESSES)) return false;
+  if (st->code == NEST_LD) return !nest_int(st, NA_volatile, 0);
+  bool vectors = machine_has(s->u->machine, HAS_ASYNC_PROXY) && st->type == DT_F32;
+  return st->code == NEST_RED && vectors && !strcmp(nest_str(st, NA_kind, "add"), "add") &&
+         !strcmp(nest_str(st, NA_sem, ""), "relaxed");
+}
+
+/* The dim of registers, none of `done`, along which memory has steps of so many bytes; -1: none. */
+static int dim_of_step(const Bind *s, const Address *a, DimMask done, int64_t bytes) {
+  for (int d = 0; d < s->ndims; d++) {
+    bool free = s->dims[d].hw == HW_REG && !((done | a->base_mask) >> d & 1);
+    if (free && affine_coef(&a->bytes, s->dims[d].index) == bytes) return d;
+  }
+  return -1;
+}
+
+/* An access takes n elements of dim d, which are a word: how many words are neighbors in memory,
+ * since other dims of registers go on there.  The elements' registers are apart, so that they are
+ * no vector of the IR; 1: there are none. */
 static int64_t words_of_run(Bind *s, const NestStmt *st, const Address *a, int d, int64_t n) {
   enum { WORD = 4 };
-  if (st->code != NEST_LD || st->mems[0].buffer || n * dtype_bytes(st->type) != WORD) return 1;
-  if (nest_int(st, NA_volatile, 0) || !machine_has(s->u->machine, HAS_VECTOR_ACCESSES)) return 1;
-  DimMask own = n > 1 ? (DimMask)1 << d : 0;
-  for (int e = 0; e < s->ndims; e++) {
-    const Dim *x = &s->dims[e];
-    if (x->hw != HW_REG || own >> e & 1 || a->base_mask >> e & 1) continue;
-    if (affine_coef(&a->bytes, x->index) != WORD) continue;
-    int64_t words = x->extent & -x->extent, align = alignment(s, st, own | (DimMask)1 << e);
-    while (words > 1 && (words * WORD > s->u->machine->vector_bytes || align % (words * WORD)))
-      words /= 2;
-    return n == 1 || s->dims[d].extent == n ? words : 1;
+  DimMask done = n > 1 ? (DimMask)1 << d : 0;
+  int64_t words = 1;
+  if (!may_be_runs(s, st) || n * dtype_bytes(st->type) != WORD) return 1;
+  if (n > 1 && s->dims[d].extent != n) return 1;
+  for (int e; (e = dim_of_step(s, a, done, words * WORD)) >= 0;) {
+    int64_t extent = s->dims[e].extent, more = extent & -extent;
+    while (words * more * WORD > s->u->machine->vector_bytes) more /= 2;
+    words *= more;
+    done |= (DimMask)1 << e;
+    if (more != extent || words * WORD >= s->u->machine->vector_bytes) break;
   }
-  return 1;
+  int64_t align = alignment(s, st, done);
+  while (words > 1 && align % (words * WORD)) words /= 2;
+  return words;
 }
 
 /* Unroll loops over a mask, dim d in steps of n; the subscripts are rewritten to match. */

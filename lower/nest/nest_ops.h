@@ -35,12 +35,12 @@ X(SPECIAL,        NT, 1,  0,  0, 0, ORDERED,             "kind",                
 X(LANE,           T,  1,  0,  0, 0, PURE|VARIES,         "",                          "the lane's number in its warp (i32)") \
 X(WARP,           T,  1,  0,  0, 0, PURE,                "",                          "the warp's number in its role (i32)") \
 /* -- memory: `n` elements from consecutive registers to consecutive addresses -- */ \
-X(LD,             NT, 1,  0,  1, 0, READ,                "n cache evict volatile width pinned hinted ahead run", "load; registers whose guard is false keep their value; `run`: so many words of an unrolled load are neighbors in memory, from multiples of their bytes on.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `ahead`: it shall be copied to shared memory for that; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
+X(LD,             NT, 1,  0,  1, 0, READ,                "n cache evict volatile width pinned hinted ahead run", "load; registers whose guard is false keep their value; `run`: so many words of an unrolled access are neighbors in memory, from multiples of their bytes on.  Level nest: `width` elements a thread can take at once; `pinned`: no iteration of its loop runs it ahead; `ahead`: it shall be copied to shared memory for that; `hinted`: its address is divisible by `width` elements, as the kernel promises") \
 X(ST,             NT, 0,  1,  1, 0, WRITE,               "n cache evict width hinted everywhere", "store; `width` and `hinted` as of a load; `everywhere`: at that place of the shared memory of each block of the cluster") \
 X(PREFETCH,       T,  0,  0,  1, 0, READ,                "",                          "asks for the global memory there, which is loaded soon, perhaps; no effect otherwise, wherever it is") \
 X(ATOM,           NT, 1,  1,  1, 0, READ|WRITE|ATOMIC|VARIES, "kind sem scope",            "read-modify-write; the value before") \
 X(ATOM_CAS,       NT, 1,  2,  1, 0, READ|WRITE|ATOMIC|VARIES, "sem scope",                 "compare (src 0) and swap (src 1); the value before") \
-X(RED,            NT, 0,  1,  1, 0, WRITE|ATOMIC,        "kind sem scope",            "read-modify-write without a result") \
+X(RED,            NT, 0,  1,  1, 0, WRITE|ATOMIC,        "kind sem scope run",        "read-modify-write without a result; `run` as of a load") \
 X(CP_ASYNC,       T,  0,  -1, 2, 0, READ|WRITE|ORDERED,  "bytes cache",               "shared (first) from global (second), 4, 8 or 16 bytes, done at CP_WAIT; zeros where src 0, an i1 that may be left out, is false") \
 X(CP_COMMIT,      T,  0,  0,  0, 0, ORDERED|ALWAYS,      "",                          "this thread's copies since the last one become a group") \
 X(CP_WAIT,        T,  0,  0,  0, 0, ORDERED|ALWAYS,      "groups",                    "until at most that many of this thread's groups are open") \

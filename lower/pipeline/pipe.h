@@ -128,4 +128,8 @@ bool rotation_fits(const Pipe *p, int64_t shared_before, int64_t shared);
 /* The body, and what goes `before` the loop, after the first copies.  `lead`: where it leads. */
 void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *before);
 
+/* open_products.c: lets a loop's last products run on while threads work on the result of the one
+ * before them. */
+void open_products(Pipe *p);
+
 #endif

@@ -421,6 +421,7 @@ static void pipe_transform(Pipe *p) {
   sink_stores(p);
   if (p->rotation.first) rotation_body(p, &a, &lead, &before);
   else pipe_body(p, &a, &before);
+  if (!p->rotation.first && !p->release.first && !p->dot) open_products(p);
   for (size_t i = 0; i < p->pairs.len; i++) {
     remove_fence(p->pairs.data[i].store);
     nest_remove(p->pairs.data[i].load);
