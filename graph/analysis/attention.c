@@ -156,6 +156,16 @@ static AttentionShape shape_of_kept(const Attention *x, int64_t width, int proce
   return s;
 }
 
+/* Keys that add the gradient of the query to memory: the more of them a program has, the less it
+ * adds, and large products read less shared memory. */
+static AttentionShape shape_that_adds(AttentionShape s) {
+  enum { KEYS = 128, ROWS = 128 };
+  s.bm = KEYS;
+  s.bn = ROWS;
+  s.warps = 8;
+  return s;
+}
+
 static int64_t at_most(int64_t n, int64_t most) { return n < most ? n : most; }
 
 static int64_t tile_in_block(int64_t tile, int64_t block) {
@@ -282,6 +292,7 @@ static AttentionShape shape_of_any(const Attention *x, int processors, bool grou
   bool f32 = x->query->type.dtype == DT_F32;
   if (x->wide == DT_F64) return shape_of_doubles(x, width, s);
   if (x->kept) return shape_of_kept(x, width, processors, s);
+  if (x->adds) return shape_that_adds(s);
   if (is_turned(x, processors)) return shape_of_turned(x, s);
   if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, groups, s);
   int64_t most = f32 || width > 128 ? 64 : 128;

@@ -43,6 +43,8 @@
  *   nereid.attention_grad_scores   [B, H, T, S]   of the kernel of grad_query: of the mask that is
  *                                                 added, before it broadcasts
  *
+ *   nereid.attention_grad_added    [B, H, T, D]   of the kernel of grad_value: grad_query without
+ *                                                 its scale, added to memory in another order
  *   nereid.attention_grad_kept     [B, H, S, T]   of the kernel of grad_value: what multiplies
  *                                                 keys above, in the dtype of the query; T is
  *                                                 padded to a multiple of 32, and of each 32 rows
@@ -85,6 +87,7 @@ typedef struct {
   Dim walked;                                       /* rows or keys that a program goes through */
   int64_t own_block, walked_block; /* of block_rows and block_keys, those along these axes */
   Dim batches;                                      /* B * own_heads: independent results */
+  bool adds; /* the kernel of keys adds the gradient of the query to memory: its group knows */
 } Attention;
 
 /* The most columns of keys and values of a kernel on a GPU of that compute capability (90: Hopper;

@@ -195,6 +195,15 @@ void infer_attention_grad_read(Infer *in) {
   infer_set(in, memory->dtype, 1, memory->shape);
 }
 
+void infer_attention_grad_added(Infer *in) {
+  const ValueType *memory = infer_self(in);
+  const ValueType *q = argument_of_kernel(in, OP_nereid_attention_grad_value_default, "query");
+  infer_rank(in, memory, 4, 4);
+  for (uint32_t i = 0; i < 4; i++)
+    infer_same_size(in, memory->shape[i], q->shape[i], "the axes of the query and its gradient");
+  infer_set(in, memory->dtype, 4, memory->shape);
+}
+
 void infer_attention_sums(Infer *in) {
   const ValueType *q = argument_of_kernel(in, OP_nereid_attention_default, "query");
   infer_set(in, attention_wide(q->dtype), 3, q->shape);

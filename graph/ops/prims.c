@@ -21,7 +21,9 @@ bool prim_puts(const Node *n) {
 
 Node *prim_of_kernel(const Node *n) {
   if (n->kind != NODE_CALL) return NULL;
-  if (graph_is(n, OP_nereid_attention_grad_read_default)) return n->args[1].node;
+  if (graph_is_any(n, OP_nereid_attention_grad_read_default,
+                   OP_nereid_attention_grad_added_default))
+    return n->args[1].node;
   return prim_kind(n->op) == PRIM_PART ? n->args[0].node : NULL;
 }
 
@@ -48,6 +50,7 @@ uint32_t prim_in_memory(const Node *n) {
     WINDOW = 1 << 14
   };
   switch (n->op->id) {
+    case OP_nereid_attention_grad_added_default:
     case OP_nereid_attention_grad_read_default: return STATE | OF;
     case OP_nereid_segment_sum_default: return ALL;
     case OP_nereid_suppress_default: return STATE | SCORES | BOXES | THRESHOLD;

@@ -196,6 +196,9 @@ void each_operand(const Fusion *f, Node *n, UseAt *use, void *ctx) {
     attention_uses(f, n, use, ctx);
   } else if (graph_is(n, OP_nereid_attention_grad_read_default)) {
     grad_read_uses(f, n, use, ctx);
+  } else if (graph_is(n, OP_nereid_attention_grad_added_default)) {
+    use_in_memory(f, n->args[0].node, use, ctx);
+    use(n->args[1].node, NULL, ctx);
   } else if (k == PRIM_PART) {
     use(n->args[0].node, NULL, ctx);
   } else if (prim_is_product(k)) {

@@ -330,6 +330,47 @@ static void store_results(AttentionWriter *w, Node *keys, Dim column, const char
   if (stored) store_grad_key(w, keys, column, width);
 }
 
+/* The products after scores and their gradients. */
+typedef struct {
+  const char *first, *last; /* before the gradient of scores, after it */
+} KeyProducts;
+
+static KeyProducts products_of_keys(const AttentionWriter *w) {
+  Arena *a = w->k->arena;
+  return (KeyProducts){
+    arena_printf(a, "        acc = tl.dot(%s.to(grad.dtype), grad, acc%s)\n", share_text(w),
+                 precision(w)),
+    arena_printf(a, "        dk = tl.dot(ds.to(query.dtype), query, dk%s)\n", precision(w))};
+}
+
+/* The gradient of the query is added to memory while the other products run.  A thread's numbers of
+ * 16 rows and eight columns are four neighbors there, so that memory adds vectors of whole lines:
+ * whoever reads them knows the order (attention_added_order). */
+static KeyProducts products_of_all(AttentionWriter *w, const Node *added) {
+  Kernel *k = w->k;
+  Dim at[4], zero = dim_int(k->graph->dims, 0);
+  Dim first = attention_bind(w, "first", w->x.rows, "start", AXIS_B);
+  Node *memory = added->args[0].node;
+  attention_query_index(k->graph, &w->x, k->group->index[0], w->head, first, zero, at);
+  Dim offset = linear_of_index(k->graph->dims, at, memory->type.shape, memory->type.rank);
+  long long columns = (long long)w->x.width->value;
+  return (KeyProducts){
+    "",
+    arena_printf(
+      k->arena,
+      "        ds = ds.to(query.dtype)\n"
+      "        share = %s.to(grad.dtype)\n"
+      "        dq = tl.dot(tl.trans(ds), key%s)\n"
+      "        acc = tl.dot(share, grad, acc%s)\n"
+      "        dk = tl.dot(ds, query, dk%s)\n"
+      "        i = tl.arange(0, BN)[:, None]\n"
+      "        place = i // 16 * %lld + d // 8 * 128 + i %% 8 * 16\n"
+      "        place += d %% 8 // 2 * 4 + i // 8 %% 2 * 2 + d %% 2\n"
+      "        tl.atomic_add(%s + (%s) + place, dq, sem=\"relaxed\")\n",
+      share_text(w), precision(w), precision(w), precision(w), 16 * columns,
+      kernel_buffer(k, memory), kernel_index(k, offset, NULL))};
+}
+
 static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
@@ -337,7 +378,11 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim s = attention_bind(w, "s", x->rows, "s", AXIS_M);
   const char *mask = attention_mask_text(w), *chain = chain_text(w);
+  Node *added = attention_part(k, OP_nereid_attention_grad_added_default);
+  KeyProducts products = added ? products_of_all(w, added) : products_of_keys(w);
   Slot slots[] = {
+      {"first", products.first},
+      {"last", products.last},
       {"own", w->own},
       {"place", attention_place(w)},
       {"own_cut", attention_own_cut(w)},
@@ -373,7 +418,6 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
       {"seed", attention_seed_text(w)},
       {"keep", attention_keep_text(w)},
       {"kept", kept_line(w)},
-      {"share", share_text(w)},
       {"store", keep_scores(w, kept)},
       {"precision", precision(w)}};
   attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);

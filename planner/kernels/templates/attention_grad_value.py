@@ -28,12 +28,12 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, la
 {{hide}}
         p = {{exp}}(scores - sums{{unit}})
 {{keep}}
-        acc = tl.dot({{share}}.to(grad.dtype), grad, acc{{precision}})
+{{first}}
 {{kept}}
         ds = p * (dp - delta)
 {{chain}}
 {{store}}
-        dk = tl.dot(ds.to(query.dtype), query, dk{{precision}})
+{{last}}
     return dk, acc
 
 
