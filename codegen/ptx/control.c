@@ -460,10 +460,19 @@ static void bulk_run(Ptx *p, const NestStmt *first, const NestStmt *last) {
     ptx_emit2(p, "bar.warp.sync -1", ptx_int(0), ptx_int(0));
 }
 
+/* The statements up to `last`, which warps skip that have voted so. */
+static void skipped_run(Ptx *p, const NestStmt *first, const NestStmt *last, int32_t end) {
+  put_run(p, first, last, false);
+  ptx_flush_words(p);
+  ptx_place_label(p, end);
+}
+
 void ptx_block(Ptx *p, const NestBlock *b) {
   for (const NestStmt *s = b->first; s && !p->failed; s = s->next) {
-    const NestStmt *last = ptx_bulk_run(s);
-    if (last) bulk_run(p, s, last);
+    int32_t end = 0;
+    const NestStmt *bulk = ptx_bulk_run(s), *last = bulk ? bulk : ptx_vote_on_maxima(p, s, &end);
+    if (bulk) bulk_run(p, s, last);
+    else if (last) skipped_run(p, s, last, end);
     else put_stmt(p, s);
     if (last) s = last;
   }

@@ -251,6 +251,13 @@ typedef struct {
  * `others` is placed. */
 bool ptx_vote_on_tangents(Ptx *p, const NestStmt *group, PtxVote *vote);
 const NestStmt *ptx_only_statement(const NestStmt *s);
+/* Does the statement itself read the variable? */
+bool ptx_reads(const NestStmt *s, const NestVar *v);
+
+/* ---- maxima.c ---- */
+/* Do groups of maxima begin here, whose result is of use above a limit alone?  Then a vote is
+ * there that skips them: returns their last statement, after which label `end` is to be placed. */
+const NestStmt *ptx_vote_on_maxima(Ptx *p, const NestStmt *first, int32_t *end);
 
 /* ---- ops.c, cast.c ---- */
 /* A row of the table of elementwise ops: templates (ptx_emit).  Float types without one are widened

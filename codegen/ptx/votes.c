@@ -50,7 +50,7 @@ static void find_pairs(Ptx *p, const NestStmt *s, Pairs *out) {
   }
 }
 
-static bool reads(const NestStmt *s, const NestVar *v) {
+bool ptx_reads(const NestStmt *s, const NestVar *v) {
   for (uint32_t i = 0; i < s->nsrcs; i++)
     if (s->srcs[i].kind == REF_VAR && s->srcs[i].var == v) return true;
   for (uint32_t i = 0; i < s->nmems; i++)
@@ -61,7 +61,7 @@ static bool reads(const NestStmt *s, const NestVar *v) {
 static int count_readers(const NestBlock *b, const NestVar *v) {
   int n = 0;
   for (const NestStmt *s = b->first; s; s = s->next) {
-    n += reads(s, v);
+    n += ptx_reads(s, v);
     for (uint32_t r = 0; r < s->nregions; r++) n += count_readers(s->regions[r], v);
   }
   return n;
