@@ -7,8 +7,7 @@
  *     unroll a:128 { %x = ld [%p + 4096*a]; st [@X + 4*a], %x }
  *
  * and %p is 4*%start + a number that the loop leaves alone, each load comes after a prefetch of
- * what the next step loads there: 256 bytes on, less than from row to row.  A machine that does not
- * look far ahead by itself (HAS_FAR_STREAMS) is told of rows that follow each other, too. */
+ * what the next step loads there: 256 bytes on, less than from row to row. */
 #include <stdlib.h>
 
 #include "lower/passes.h"
@@ -21,7 +20,6 @@ typedef struct {
   NestStmt **def; /* by variable id, as `ndefs` */
   uint32_t *ndefs;
   uint32_t nvars;
-  bool far; /* rows that follow each other are not foreseen */
 } Steps;
 
 static void find_step_defs(Steps *s, const NestBlock *b) {
@@ -107,7 +105,7 @@ static bool passes_rows(const Mem *m, const Chain *c, int64_t bytes) {
 static void prefetch_copy(const Steps *s, const NestStmt *loop, const Chain *c) {
   for (NestStmt *ld = c->body->first; ld; ld = ld->next) {
     int64_t bytes = step_bytes(s, loop, ld);
-    if (!bytes || (!s->far && !passes_rows(&ld->mems[0], c, bytes))) continue;
+    if (!bytes || !passes_rows(&ld->mems[0], c, bytes)) continue;
     if (!is_stored_to_shared(c->body, ld->dsts[0].var)) continue;
     NestBuilder b = {s->nest, c->body, ld, ld->span};
     Mem *m = &nest_stmt(&b, NEST_PREFETCH, 0, 0)->mems[0];
@@ -129,8 +127,7 @@ static void walk_loops(const Steps *s, const NestBlock *b, const NestStmt *loop)
 bool pass_prefetch_steps(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   uint32_t n = u->nest->nvars;
-  Steps s = {u->nest, ARENA_ARRAY(scratch, NestStmt *, n), ARENA_ARRAY(scratch, uint32_t, n), n,
-             machine_has(u->machine, HAS_FAR_STREAMS)};
+  Steps s = {u->nest, ARENA_ARRAY(scratch, NestStmt *, n), ARENA_ARRAY(scratch, uint32_t, n), n};
   find_step_defs(&s, u->nest->body);
   walk_loops(&s, u->nest->body, NULL);
   arena_free(scratch);
