@@ -591,10 +591,9 @@ static bool keeps_at_once(const Operands *x) {
 
 /* Is the gradient of the query added up by the kernel of keys, with five products for each tile of
  * scores where two kernels do seven?  Of narrow heads, of which gradients of scores are not kept,
- * and of whole tiles of rows.  Sums have no order then.  Causal rows see half of the keys: of 4,096
- * on an H200 two passes take 504 us, and one 554. */
+ * and of whole tiles of rows.  Sums have no order then. */
 static bool adds_query(Build *b, const Operands *x) {
-  enum { HALF = 2, COLUMNS = 64, TILE = 128, LEAST = 2048, LIMITED_LEAST = 8192 };
+  enum { HALF = 2, COLUMNS = 64, TILE = 128, ROWS_LEAST = 2048 };
   const Graph *g = b->in.g;
   const Dim *q = x->q->type.shape;
   if (g->host || !g->gpu || !device_has_warpgroups(g->gpu) || g->deterministic) return false;
@@ -602,7 +601,7 @@ static bool adds_query(Build *b, const Operands *x) {
   for (int i = 0; i < RANK; i++)
     if (!dim_is_int(q[i])) return false;
   return q[3]->value == COLUMNS && dim_is(x->v->type.shape[3], COLUMNS) &&
-         q[2]->value % TILE == 0 && q[2]->value >= (x->high || x->low ? LIMITED_LEAST : LEAST);
+         q[2]->value % TILE == 0 && q[2]->value >= ROWS_LEAST;
 }
 
 /* What the kernel adds up, in the order of rows and columns: 16 rows and eight columns are in that

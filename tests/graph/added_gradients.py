@@ -111,7 +111,7 @@ def run_first_program(plans, name, case, text):
 CASES = {
     "whole rows": Case(True, nest=True),
     "shared heads": Case(True, heads=2, shared=2, nest=True),
-    "causal, of few rows": Case(False, causal=True),
+    "causal": Case(True, causal=True, nest=True),
     "tiles that do not divide the rows": Case(False, rows=2080),
     "few rows": Case(False, rows=256),
     "wide heads": Case(False, rows=256, columns=128),
