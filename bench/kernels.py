@@ -237,8 +237,8 @@ def rms_norm(m, cols):
 def row_groups(cols):
     """Programs that take rows one by one: as many as an H200 executes at once, and twice that.
     Rows above 8,192 columns are shared by clusters of two, four or eight of its 132 processors, of
-    which 66, 31 or 15 fit."""
-    groups = {16384: 66, 32768: 31, 65536: 15}.get(cols, 132)
+    which 66, 30 or 15 fit."""
+    groups = {16384: 66, 32768: 30, 65536: 15}.get(cols, 132)
     return groups, 2 * groups
 
 

@@ -4,8 +4,7 @@
  * The load of the next iteration is before the reduction, after what this one computes of its tile.
  * Its mask is false where no iteration follows: nothing is loaded that the kernel would not load.
  * Nothing in the loop writes, but for rows that a cluster shares, to memory apart.  A loop carries
- * the tile in registers, and there the scalars of the next row, too; loops around products are left
- * to pass pipeline. */
+ * the tile in registers; loops around products are left to pass pipeline. */
 #include <string.h>
 
 #include "lower/analysis/values.h"
@@ -99,12 +98,11 @@ static bool follows_from_index(const Ahead *x, const TileValue *v) {
 
 static bool takes(Ahead *x, const TileOp *op) {
   const Type *t = &op->results[0]->type;
-  if (op->code != TILE_LOAD || !follows_from_index(x, op->args[0])) return false;
-  if (!t->rank && !x->f->cluster) return false;
+  if (op->code != TILE_LOAD || !t->rank || !follows_from_index(x, op->args[0])) return false;
   if (!follows_from_index(x, op->args[1]) || !follows_from_index(x, op->args[2])) return false;
   if (!is_unwritten(x, op)) return false;
   int64_t threads = (int64_t)options_warps(&x->f->options) * x->u->machine->lanes;
-  int64_t bytes = t->rank ? type_numel(*t) * dtype_bytes((DType)t->dtype) / threads : 0;
+  int64_t bytes = type_numel(*t) * dtype_bytes((DType)t->dtype) / threads;
   if (bytes > x->left) return false;
   x->left -= bytes;
   return true;
@@ -138,7 +136,7 @@ static TileValue *load_at(Ahead *x, TileBuilder *b, const TileOp *load, TileValu
   for (uint32_t i = 0; i < load->nargs; i++) args[i] = at_index(x, b, load->args[i], index);
   b->span = load->span;
   Type t = load->results[0]->type, mask = type_like(runs->type, t);
-  TileValue *all = t.rank ? tile_build1(b, TILE_SPLAT, mask, runs, NULL, NULL) : runs;
+  TileValue *all = tile_build1(b, TILE_SPLAT, mask, runs, NULL, NULL);
   args[1] = args[1] ? tile_build1(b, TILE_AND, mask, args[1], all, NULL) : all;
   TileOp *made = tile_build(b, TILE_LOAD, args, args[2] ? 3 : 2, &t, 1);
   made->nattrs = load->nattrs;

@@ -238,14 +238,16 @@ static int64_t bits_of_sums(Split *x) {
   return most;
 }
 
-/* The fewest blocks whose registers hold the rows; 0: it stays as it is. */
-static int blocks_for(const Strips *s, int64_t bits) {
+/* The fewest blocks whose registers, at most so many a thread, hold the rows; 0: it stays as it
+ * is. */
+static int blocks_for(const Strips *s, int64_t bits, int64_t most) {
   int warps = options_warps(&s->f->options);
   int64_t threads = (int64_t)warps * s->u->machine->lanes;
   int64_t room = REGISTER_FILE / threads;
   if (!bits) return 0;
   if (s->f->options.maxnreg && s->f->options.maxnreg < room) room = s->f->options.maxnreg;
   if (room > s->u->machine->regs) room = s->u->machine->regs;
+  if (room > most) room = most;
   for (int n = 1; n <= TILE_CLUSTER_MOST && n * warps <= NEST_CLUSTER_WARPS; n *= 2) {
     int64_t each = s->row / n / threads;
     if (s->row % (n * threads)) return 0;
@@ -254,13 +256,15 @@ static int blocks_for(const Strips *s, int64_t bits) {
   return 0;
 }
 
-/* Two blocks lose more than a few spilled registers cost: each waits for the other's sum, alone on
- * its multiprocessor.  On an H200 they took 171 us for rows of 65,536 elements, one that spills
- * 164; four took 212 for 131,072, Triton's kernel 372. */
+/* Blocks that are alone on a multiprocessor wait for each other's sums: two lose more than a few
+ * spilled registers cost.  On an H200, 65,536 elements: two 171 us, four that share multiprocessors
+ * 156, one that spills 164; 131,072: four 212, eight that share them 411. */
 static int blocks_of_sums(Split *x) {
-  enum { LEAST = 4 };
-  int blocks = blocks_for(x->s, bits_of_sums(x));
-  return blocks >= LEAST ? blocks : 0;
+  enum { FOUR = 4, SHARED = 64 }; /* SHARED: registers of 512 threads, twice */
+  int64_t bits = bits_of_sums(x);
+  if (blocks_for(x->s, bits, SHARED) == FOUR) return FOUR;
+  int blocks = blocks_for(x->s, bits, INT64_MAX);
+  return blocks >= FOUR ? blocks : 0;
 }
 
 /* ---- the parts ---- */
@@ -459,7 +463,7 @@ bool pass_split_rows(Unit *u) {
   if (clusters && s.row > 1) {
     x.last = ARENA_ARRAY(s.scratch, uint32_t, s.nvalues);
     x.loaded = ARENA_ARRAY(s.scratch, bool, s.nvalues);
-    s.cluster = x.loop ? blocks_for(&s, bits_of_loop(&x)) : blocks_of_sums(&x);
+    s.cluster = x.loop ? blocks_for(&s, bits_of_loop(&x), INT64_MAX) : blocks_of_sums(&x);
   }
   if (s.cluster > 1) {
     s.axis = x.axis = axis_analyze(s.f, s.scratch);
