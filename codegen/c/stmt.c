@@ -271,6 +271,8 @@ static void gather_columns(Gen *g, const NestStmt *s, const NestStmt *store, con
   open(g);
   c_line(g, "%s", index);
   c_line(g, "%s[%s] = %s;", rows, row, c_vector(g, &store->srcs[0], store->type));
+  for (const NestStmt *x = store->parent->first; x; x = x->next)
+    if (x->code == NEST_PREFETCH) printers[x->code](g, x);
   if (guard) c_line(g, "%s &= (%s%s) == %s;", all, guard, some ? "" : " ? LANES : 0", n);
   close(g);
 }
@@ -303,7 +305,7 @@ static void put_column_block(Gen *g, const NestStmt *s, const NestStmt *store, c
 
 /* Stores of columns by rows, a block of rows after the other: see transpose.c. */
 static void column_loop(Gen *g, const NestStmt *s, const NestStmt *store) {
-  const NestStmt *inner = s->regions[0]->first != store ? s->regions[0]->first : NULL;
+  const NestStmt *inner = store->parent == s->regions[0] ? NULL : s->regions[0]->first;
   if (inner) {
     const char *b = c_open_index(g, inner->index);
     c_line(g, "for (int %s = 0; %s < %d; %s++) {", b, b, inner->index->extent, b);

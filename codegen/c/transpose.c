@@ -163,18 +163,24 @@ Columns c_transposed(const Gen *g, const NestStmt *loop) {
 
 /* ---- loops of stores alone ---- */
 
-static bool is_plain_unroll(const NestStmt *s) {
-  return s->code == NEST_UNROLL && !s->nsrcs && s->regions[0]->first &&
-         s->regions[0]->first == s->regions[0]->last;
+/* The store of a block that prefetches else; NULL: it has more, or none. */
+static const NestStmt *only_store(const NestBlock *b) {
+  const NestStmt *st = NULL;
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    if (s->code == NEST_PREFETCH) continue;
+    if (st || s->code != NEST_ST) return NULL;
+    st = s;
+  }
+  return st;
 }
 
 const NestStmt *c_column_stores(const Gen *g, const NestStmt *loop) {
   int lanes = g->nest->lanes;
-  if (!is_plain_unroll(loop) || loop->index->extent % lanes || g->owners) return NULL;
-  const NestStmt *st = loop->regions[0]->first, *inner = NULL;
-  if (is_plain_unroll(st)) inner = st, st = inner->regions[0]->first;
-  if (st->code != NEST_ST || nest_int(st, NA_n, 1) != 1 || nest_int(st, NA_volatile, 0))
-    return NULL;
+  if (!is_unroll(loop) || loop->index->extent % lanes || g->owners) return NULL;
+  const NestStmt *first = loop->regions[0]->first, *inner = NULL;
+  if (first && first == loop->regions[0]->last && is_unroll(first)) inner = first;
+  const NestStmt *st = only_store((inner ? inner : loop)->regions[0]);
+  if (!st || nest_int(st, NA_n, 1) != 1 || nest_int(st, NA_volatile, 0)) return NULL;
   const Mem *m = &st->mems[0];
   int64_t bytes = dtype_bytes(st->type), run = bytes * loop->index->extent;
   Spread at = c_mem_spread(g, m);

@@ -57,14 +57,15 @@ typedef double vf64 VECTOR(double);
 #define NEREID_BLOCK_OF_SUMS
 /* A function that adds to rows of vectors of sums, sums_row bytes apart, in so many steps
  * the products of so many numbers of each row, left_step bytes apart, and of vectors,
- * right_row apart.  A step has its own addresses of rows and of vectors.
+ * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`
+ * bytes after these is prefetched, if it is not 0.
  * It is compiled at -O2 where the rest of a unit is not. */
 #ifdef __clang__
 #define ADDING COMMON
 #else
 #define ADDING static __attribute__((noinline, noclone, optimize("O2")))
 #endif
-#define BLOCK_OF_SUMS(name, rows, vectors, sums_row, left_step, right_row, V, \
+#define BLOCK_OF_SUMS(name, rows, vectors, sums_row, left_step, right_row, ahead, V, \
     load, vload, vsplat, add) \
   ADDING void name(char *sums, char *const *left, char *const *right, int steps, \
       int64_t depth) { \
@@ -78,8 +79,10 @@ typedef double vf64 VECTOR(double);
       UNROLL(rows) for (int i = 0; i < rows; i++) a[i] = left[i]; \
       for (int64_t k = 0, at = 0; k < depth; k++, at += left_step, y += right_row) { \
         V b[vectors]; \
-        UNROLL(vectors) for (int j = 0; j < vectors; j++) \
+        UNROLL(vectors) for (int j = 0; j < vectors; j++) { \
+          if (ahead) __builtin_prefetch(y + ahead + j * vector, 0, 2); \
           b[j] = vload(y + j * vector); \
+        } \
         UNROLL(rows) for (int i = 0; i < rows; i++) { \
           const V x = vsplat(load(a[i] + at)); \
           UNROLL(vectors) for (int j = 0; j < vectors; j++) \
@@ -408,7 +411,7 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 /* Kernel by_transposed of transposed_operand.py. */
 #ifndef IS_nereid_fma_f32_4x2_64_4_64
 #define IS_nereid_fma_f32_4x2_64_4_64
-BLOCK_OF_SUMS(nereid_fma_f32_4x2_64_4_64, 4, 2, 64, 4, 64,
+BLOCK_OF_SUMS(nereid_fma_f32_4x2_64_4_64, 4, 2, 64, 4, 64, 0,
     vf32, load_f32, vload_kept_f32, vsplat_f32, vfma_f32)
 #endif
 /* One program; its lanes run together. */

@@ -133,17 +133,24 @@ INLINE void vstore_f32(char *p, vf32 v) {
 #define NEREID_store_f32
 INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
-#ifndef NEREID_vstore_rows_f32
-#define NEREID_vstore_rows_f32
-/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
-INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
+#ifndef NEREID_vstore_first_rows_f32
+#define NEREID_vstore_first_rows_f32
+/* The same for the first n rows. */
+INLINE void vstore_first_rows_f32(char *p, int64_t step, int n, vf32 *v) {
 #if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
   vturn_rows_f32(v);
-  UNROLL(16) for (int i = 0; i < LANES; i++) vstore_f32(p + i * step, v[i]);
+  UNROLL(16) for (int i = 0; i < LANES; i++)
+    if (i < n) vstore_f32(p + i * step, v[i]);
 #else
   for (int i = 0; i < LANES; i++)
-    EACH_LANE(l) store_f32(p + l * step + i * sizeof(float), v[i][l]);
+    EACH_LANE(l) if (l < n) store_f32(p + l * step + i * sizeof(float), v[i][l]);
 #endif
+}
+#endif
+#ifndef NEREID_vscatter_step_f32
+#define NEREID_vscatter_step_f32
+INLINE void vscatter_step_f32(char *p, int64_t step, vf32 v) {
+  EACH_LANE(i) store_f32(p + i * step, v[i]);
 }
 #endif
 #ifndef NEREID_Part
@@ -333,15 +340,22 @@ static void turned_program(const char *args, const uint32_t *grid, uint32_t pid_
   const int64_t t31 = (int64_t)first_1;
   const int64_t t32 = t31 * 128ll;
   char *t33 = t19 + t32;
-  if (t2) for (int b = 0; b < 4; b++) { /* transposed_store.py:14 */
+  for (int b = 0; b < 4; b++) { /* transposed_store.py:14 */
     for (int a_first = 0; a_first < 32; a_first += LANES) {
       vf32 rows_2[LANES];
+      const int n = t2 ? LANES : 0;
+      bool all = true;
       UNROLL(8) for (int row = 0; row < LANES; row++) {
         const int a = a_first + row;
         rows_2[row] = x[4*a + b];
-        __builtin_prefetch(t33 + 128*a + 32*b, 0, 2); /* transposed_store.py:13 */
+        __builtin_prefetch(t33 + 128*a + 32*b, 0, 2);
+        all &= (t2 ? LANES : 0) == n;
       }
-      vstore_rows_f32(t28 + 4*a_first + 4096*b, 512, rows_2);
+      if (all) vstore_first_rows_f32(t28 + 4*a_first + 4096*b, 512, n, rows_2);
+      else for (int row = 0; row < LANES; row++) {
+        const int a = a_first + row;
+        if (t2) vscatter_step_f32(t28 + 4*a + 4096*b, 512, x[4*a + b]);
+      }
     }
   }
 }
