@@ -320,7 +320,7 @@ const Helper c_helpers_memory[] = {
      "#endif\n"
      "}\n"},
     {"vstore_first_rows_$t", "i32 i64 u32 u64 f32 f64",
-     "/* The same for the first n rows. */\n"
+     "/* vstore_rows for the first n rows. */\n"
      "INLINE void vstore_first_rows_$t(char *p, int64_t step, int n, $V *v) {\n"
      "#if LANES * $b <= REGISTER_BITS && !defined(__clang__)\n"
      "  vturn_rows_$t(v);\n"
@@ -348,7 +348,7 @@ const Helper c_helpers_memory[] = {
      "#endif\n"
      "}\n"},
     {"vload_pairs_$t", "i32 i64 u32 u64 f32 f64",
-     "/* Of the pairs at p the first n go to the lanes of both vectors; other lanes are 0. */\n"
+     "/* The first n pairs at p go to the lanes of both vectors; other lanes are 0. */\n"
      "INLINE void vload_pairs_$t(const char *p, int n, $V *v) {\n"
      "  if (n < 0) n = 0;\n"
      "  const vi$b even = vramp_i$b(0, 2);\n"

@@ -237,7 +237,7 @@ static bool computes(const NestBlock *b, const NestStmt *end, const NestVar *v) 
 
 static bool has_pointer(const Mem *m) { return !m->buffer && m->base.kind == REF_VAR; }
 
-/* Of a load with guards each row's, or that of zeros. */
+/* A load with guards has the address of each row, or of the zeros. */
 static int pointers_of(const ProductLoop *t, const NestStmt *load) {
   bool rows = load == t->left && has_guards(t);
   return rows ? extent_of(t->row) : (int)load->mems[0].base.var->count;

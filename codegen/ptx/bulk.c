@@ -125,7 +125,7 @@ static Operand first_thread(Ptx *p) {
   return first;
 }
 
-/* Those of a loop have two mbarriers in turns. */
+/* Exchanges of a loop have two mbarriers in turns. */
 static void make_exchange(Ptx *p, const NestStmt *s) {
   enum { MBARRIER_BYTES = 8 };
   Mem m = {.buffer = s->mems[1].buffer};

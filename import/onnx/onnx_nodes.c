@@ -145,7 +145,7 @@ static OnnxValue *stage_of(const Onnx *r, const OnnxScope *s, const char *name) 
   return NULL;
 }
 
-/* In the body its name is the value's own. */
+/* Its name in the body is the value's own. */
 static bool define_stage(Onnx *r, OnnxScope *s, const char *name) {
   const OnnxValue *stage = stage_of(r, s, name);
   if (!stage || s == r->top) return true;

@@ -376,7 +376,7 @@ static void meet_before(Bind *s, const Warps *w) {
   nest_stmt(&s->b, NEST_CLUSTER_WAIT, 0, 0);
 }
 
-/* One store a warp of each value: the blocks exchange what warps have, and need no other order. */
+/* A warp stores each value once: the blocks exchange what warps have, and need no other order. */
 static bool exchanges(const Bind *s, const Reduction *r, const Warps *w) {
   bool fits = w->joins && !r->ordered && !r->kept && w->own == s->nest->warps;
   for (int i = 0; i < r->held; i++) {

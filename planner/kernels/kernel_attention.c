@@ -883,6 +883,37 @@ static const char *key_tiles(AttentionWriter *w, const KeyTile *tiles) {
   return t.data;
 }
 
+/* Scores have a query a row, or a column where they are turned (AttentionShape). */
+typedef struct {
+  const char *down, *across, *keys, *query_by_key, *shares_by_value, *sums;
+} ScoreOrder;
+
+static const ScoreOrder score_orders[] = {
+    {"[:, None]", "[None, :]", "1", "query, key", "p.to(value.dtype), value", "BM, BE"},
+    {"[None, :]", "[:, None]", "0", "key, query", "value, p.to(value.dtype)", "BE, BM"}};
+
+enum { SLOTS_MOST = 48 };
+
+/* Adds the slots of maxima and shares after the last one; the result: how many there are then. */
+static size_t add_softmax_slots(AttentionWriter *w, Slot slots[SLOTS_MOST]) {
+  const Kernel *k = w->k;
+  const char *scale = scale_factor(w, true);
+  bool bounded = w->bounded;
+  Slot own[] = {
+      {"scaled", scale_factor(w, false)},
+      {"highest", find_highest(w, scale)},
+      {"least", bounded ? attention_float(w->k, w->below) : "float(\"-inf\")"},
+      {"shrunk", shrunk_text(w)},
+      {"older", bounded ? "" : " * older"},
+      {"older_sums", bounded ? "" : arena_printf(k->arena, " * older%s", attention_of_rows(w))},
+      {"higher", bounded ? "" : "        most = higher\n"},
+      {"shares", attention_shares(w, scale, attention_exp(w))}};
+  size_t n = 0;
+  while (slots[n].slot) n++;
+  memcpy(slots + n, own, sizeof own);
+  return n + sizeof own / sizeof *own;
+}
+
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   attention_reserve_names(k);
   AttentionWriter w = attention_writer_new(k, shape);
@@ -899,23 +930,22 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
   const char *loads = key_tiles(&w, tiles);
   const char *mask = attention_mask_text(&w);
   k->memo.len = 0;
-  const bool turned = shape->turned;
+  const ScoreOrder *order = &score_orders[shape->turned];
   const char *seed = attention_seed_text(&w), *keep = attention_keep_text(&w);
   attention_set_masks(k, "mmask", columns ? "emask" : NULL);
   const char *end = print_epilogue(&w);
   attention_find_tables(&w);
   print_walk(&w);
   text_puts(&k->body, end);
-  Slot slots[] = {
+  Slot slots[SLOTS_MOST] = {
       {"rows", w.own},
-      {"down", turned ? "[None, :]" : "[:, None]"},
-      {"across", turned ? "[:, None]" : "[None, :]"},
-      {"keys", turned ? "0" : "1"},
+      {"down", order->down},
+      {"across", order->across},
+      {"keys", order->keys},
       {"e", columns_text(&w)},
-      {"query_by_key", turned ? "key, query" : "query, key"},
-      {"shares_by_value",
-       turned ? "value, p.to(value.dtype)" : "p.to(value.dtype), value"},
-      {"sums", turned ? "BE, BM" : "BM, BE"},
+      {"query_by_key", order->query_by_key},
+      {"shares_by_value", order->shares_by_value},
+      {"sums", order->sums},
       {"place", attention_place(&w)},
       {"own_cut", attention_own_cut(&w)},
       {"walked_cut", attention_walked_cut(&w)},
@@ -926,15 +956,6 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"loop", attention_loop(&w)},
       {"key_numbers", attention_keys(&w)},
       {"table", x->block_rows ? "table, " : ""},
-      {"scaled", scale_factor(&w, false)},
-      {"highest", find_highest(&w, scale_factor(&w, true))},
-      {"least", w.bounded ? attention_float(k, w.below) : "float(\"-inf\")"},
-      {"shrunk", shrunk_text(&w)},
-      {"older", w.bounded ? "" : " * older"},
-      {"older_sums",
-       w.bounded ? "" : arena_printf(k->arena, " * older%s", attention_of_rows(&w))},
-      {"higher", w.bounded ? "" : "        most = higher\n"},
-      {"shares", attention_shares(&w, scale_factor(&w, true), attention_exp(&w))},
       {"mask", mask},
       {"seed", seed},
       {"keep", keep},
@@ -943,6 +964,7 @@ void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
       {"bounds", attention_bounds(&w)},
       {"wide", dtype_lang_name(x->wide)},
       {"precision",
-       product_precision(k->graph, turned ? x->wide : x->query->type.dtype, ROUNDS_AS_PRODUCT)}};
-  kernel_emit(out, k, "attention.py", slots, sizeof slots / sizeof *slots);
+       product_precision(k->graph, shape->turned ? x->wide : x->query->type.dtype,
+                         ROUNDS_AS_PRODUCT)}};
+  kernel_emit(out, k, "attention.py", slots, add_softmax_slots(&w, slots));
 }

@@ -381,12 +381,10 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
   Node *added = attention_part(k, OP_nereid_attention_grad_added_default);
   KeyProducts products = added ? products_of_all(w, added) : products_of_keys(w);
   Slot slots[] = {
-      {"first", products.first},
-      {"last", products.last},
+      {"first", products.first}, {"last", products.last},
       {"own", w->own},
       {"place", attention_place(w)},
-      {"own_cut", attention_own_cut(w)},
-      {"walked_cut", attention_walked_cut(w)},
+      {"own_cut", attention_own_cut(w)}, {"walked_cut", attention_walked_cut(w)},
       {"width", kernel_index(k, x->width, NULL)},
       {"columns", kernel_index(k, x->columns, NULL)},
       {"key", attention_key_pointers(w, x->key, w->key, d, "m", "d")},

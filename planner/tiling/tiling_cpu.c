@@ -146,7 +146,7 @@ int tiling_panel_band(int rows, int64_t bytes) {
   return blocks < LEAST ? LEAST : blocks > MOST ? MOST : (int)blocks;
 }
 
-/* The same of blocks of many rows, which may be one. */
+/* blocks_of_program of blocks of many rows, which may be one. */
 int tiling_turned_band(int rows, int64_t bytes) {
   int64_t blocks = bytes > 0 ? second_cache() / 2 / (rows * bytes) : 1;
   return blocks < 1 ? 1 : (int)blocks;

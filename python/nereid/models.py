@@ -33,7 +33,7 @@ _NUMPY = {
     **{(0, n): f"int{n}" for n in (8, 16, 32, 64)},
     **{(1, n): f"uint{n}" for n in (8, 16, 32, 64)},
 }
-# Those of the package ml_dtypes, whose names are PyTorch's, too.
+# Types of the package ml_dtypes, whose names are PyTorch's, too.
 _NARROW = {(4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (12, 8): "float8_e5m2"}
 _TORCH = {**_NUMPY, **_NARROW}
 _CODES = {name: code for code, name in _NARROW.items()}

@@ -172,7 +172,7 @@ INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
 #endif
 #ifndef NEREID_vstore_first_rows_f32
 #define NEREID_vstore_first_rows_f32
-/* The same for the first n rows. */
+/* vstore_rows for the first n rows. */
 INLINE void vstore_first_rows_f32(char *p, int64_t step, int n, vf32 *v) {
 #if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
   vturn_rows_f32(v);

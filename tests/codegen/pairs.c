@@ -184,7 +184,7 @@ INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
 #endif
 #ifndef NEREID_vload_pairs_f32
 #define NEREID_vload_pairs_f32
-/* Of the pairs at p the first n go to the lanes of both vectors; other lanes are 0. */
+/* The first n pairs at p go to the lanes of both vectors; other lanes are 0. */
 INLINE void vload_pairs_f32(const char *p, int n, vf32 *v) {
   if (n < 0) n = 0;
   const vi32 even = vramp_i32(0, 2);

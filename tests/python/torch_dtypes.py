@@ -148,6 +148,36 @@ def check_bf16_products():
             tally.check(good, f"bf16, {name}, {shape}")
 
 
+def wide_products(dtype):
+    x, y = (torch.randn(*shape, dtype=dtype) for shape in ((600, 40), (40, 70)))
+    tall, z, real = (torch.randn(40, 600, dtype=dtype), torch.randn(3, 40, 9, dtype=dtype),
+                     torch.randn(600, 40, dtype=torch.empty((), dtype=dtype).abs().dtype))
+    return {
+        "rows": (torch.mm, x, y),
+        "turned": (lambda x, y: x.t() @ y, tall, y),
+        "turned on the right": (lambda x, y: x @ y.t(), x, x[:90].clone()),
+        "conjugates": (lambda x, y: x.conj() @ y.t().conj(), x, y.t().contiguous()),
+        "an adjoint": (lambda x, y: x.mH @ y, tall, y),
+        "by parts": (lambda x, y: (x * 2) @ (y + 1), x, y),
+        "a real one by it": (lambda x, y: x.to(y.dtype) @ y, real, y),
+        "a batch": (lambda x, z: x[:9].view(3, 3, 40) @ z, x, z),
+        "a layer": (F.linear, x, y.t().contiguous(), torch.randn(70, dtype=dtype)),
+        "open sizes": (lambda x, y: x[3:] @ y[:, 1:], x, y),
+    }
+
+
+def check_wide_products():
+    """Products of float64 and of complex numbers, with panels and without."""
+    for dtype, most in ((torch.float64, 1e-14), (torch.complex64, 1e-6), (torch.complex128, 1e-14)):
+        torch.manual_seed(0)
+        for name, (function, *inputs) in wide_products(dtype).items():
+            torch._dynamo.reset()
+            compiled = torch.compile(function, backend="nereid", dynamic=name == "open sizes")
+            want = function(*(x.to(torch.complex128) for x in inputs))
+            good = (compiled(*inputs) - want).norm() <= most * want.norm()
+            tally.check(good, f"{dtype}, {name}")
+
+
 def check_refused():
     for name, (function, *inputs) in {**refused(), **taken()}.items():
         torch._dynamo.reset()
@@ -170,6 +200,7 @@ def main():
     check_exact()
     check_inverses()
     check_bf16_products()
+    check_wide_products()
     check_refused()
     return tally.report()
 

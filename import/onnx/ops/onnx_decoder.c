@@ -367,8 +367,8 @@ void onnx_op_group_query_attention(OnnxCall *c) {
 
 /* ---- SparseAttention ---- */
 
-/* Of each layout which blocks of keys a block of queries has, [layouts, rows, rows], from the ends
- * of its rows and the numbers of the columns; what comes after the last row's end is padding. */
+/* The blocks of keys that a block of queries has in each layout, [layouts, rows, rows], from the
+ * ends of its rows and the numbers of the columns; numbers after the last row's end are padding. */
 static Node *block_layouts(OnnxCall *c) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
@@ -453,7 +453,7 @@ static Node *counted_keys(OnnxCall *c, Node *cache) {
   return build_slice(b, cache, 2, build_const(b, 0), keys, 1);
 }
 
-/* One token of each batch; its key and value go into the cache after those of the past. */
+/* A token of each batch, whose key and value go into the cache after those of the past. */
 static void attend_to_cache(OnnxCall *c, OnnxHeads *h) {
   Build *b = &c->b;
   if (!onnx_flag(c, "past_present_share_buffer", false))

@@ -546,7 +546,7 @@ void onnx_op_qlinear_matmul(OnnxCall *c) {
 
 /* ---- convolutions ----
  *
- * With zero points p and q the sums are, as of matrices,
+ * The sums are those of matrices with zero points p and q:
  *
  *   sum(x * y) - p * (sum(y) - k * q) - sum(x) * q
  *

@@ -130,7 +130,7 @@ Node *onnx_quantized_product(OnnxCall *c, Node *x, OnnxFactor operand, Node *sca
  * `biased`, to the sum with it, where both are results of DequantizeLinear: exact sums of their
  * bytes, times their scales.  False: they are not. */
 bool onnx_set_dequantized_product(OnnxCall *c, bool turned, bool biased);
-/* The same of a convolution with a bias. */
+/* Sets result 0 to a convolution with a bias where operands are such results. */
 bool onnx_set_dequantized_convolution(OnnxCall *c);
 
 #endif

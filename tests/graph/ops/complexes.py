@@ -52,6 +52,8 @@ ARRAYS = {
     "cols_d": normal(5, 2, dtype=np.complex128),
     "four": normal(4, 2, 2) + 3 * np.eye(2, dtype=np.complex64),
     "wide": normal(2, 4),
+    "rows": normal(600, 40), "to": normal(40, 70),
+    "rows_d": normal(600, 24, dtype=np.complex128), "to_d": normal(24, 40, dtype=np.complex128),
     "far": np.array([np.inf + 1j, np.nan, 1 + np.nan * 1j, 5, 0], np.complex64),
 }
 
@@ -160,6 +162,9 @@ CASES = [
     ("bmm.default(b, c)", lambda b, c: b @ c),
     ("matmul.default(b, m)", lambda b, m: b @ m),
     ("matmul.default(x, m)", lambda x, m: x @ m),
+    ("matmul.default(z, right)", lambda z, right: z @ right),
+    ("mm.default(rows, to)", lambda rows, to: rows @ to),
+    ("mm.default(rows_d, to_d)", lambda rows_d, to_d: rows_d @ to_d),
     ("einsum.default('ij,jk->ki', [z, m])", lambda z, m: (z @ m).T),
     ("vdot.default(v, v)", lambda v: np.vdot(v, v)),
     ("dot.default(v, v)", lambda v: np.dot(v, v)),

@@ -9,9 +9,11 @@ ARRAYS = {
     "l": rng.integers(-2**10, 2**10, (2, 5, 3)).astype(np.int32),
     "a": rng.normal(size=(4, 5)),
     "b": rng.normal(size=(5, 3)),
+    "rows": rng.normal(size=(600, 70)), "to": rng.normal(size=(70, 45)),  # panels on CPUs
 }
 CASES = [
     ("mm.default(i, j)", lambda i, j: i @ j),
     ("bmm.default(k, l)", lambda k, l: k @ l),
     ("matmul.default(a, b)", lambda a, b: a @ b),
+    ("mm.default(rows, to)", lambda rows, to: rows @ to),
 ]
