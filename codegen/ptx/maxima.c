@@ -56,8 +56,8 @@ static bool is_partial(const Maxima *m, const NestVar *v) {
 
 /* Adds what the source is of. */
 static bool add_source(Ptx *p, Maxima *m, Partial *to, const Ref *source) {
-  int32_t at = ptx_subscript(p, source);
   if (!is_f32(source) || source->var == to->var) return false;
+  int32_t at = ptx_subscript(p, source);
   if (!is_partial(m, source->var)) {
     if (m->x && m->x != source->var) return false;
     m->x = source->var;
