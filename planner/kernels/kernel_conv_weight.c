@@ -241,6 +241,8 @@ void kernel_conv_weight(Text *out, Kernel *k) {
   Slot slots[] = {{"m", kernel_extent(k, extent[last ? 2 : 1])},
                   {"channels", kernel_extent(k, c.w.input->type.shape[c.w.n + 1])},
                   {"sides", parts.sides.data},
+                  {"precision", product_precision(k->graph, c.w.input->type.dtype,
+                                                  ROUNDS_AS_CONVOLUTION)},
                   {"counts", parts.counts.data},
                   {"steps", parts.all.data},
                   {"parts", kernel_extent(k, extent[0])},

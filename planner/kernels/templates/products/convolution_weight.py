@@ -23,7 +23,7 @@ def {{name}}({{parameters}}, {{sides}}, BM: tl.constexpr, BN: tl.constexpr):
         left = {{left}}
 {{right_place}}
         right = {{right}}
-        acc = tl.dot(left, right, acc)
+        acc = tl.dot(left, right, acc{{precision}})
     # 0 times a number that is not finite is NaN, also where a part is beyond the gradient.
     if {{ragged}}:
         if tl.max((acc != acc).to(tl.int32)) > 0:
@@ -33,5 +33,5 @@ def {{name}}({{parameters}}, {{sides}}, BM: tl.constexpr, BN: tl.constexpr):
                 left = {{left}}
 {{right_again}}
                 right = tl.where({{within}}, {{right}}, 0.0)
-                acc = tl.dot(left, right, acc)
+                acc = tl.dot(left, right, acc{{precision}})
 {{body}}
