@@ -63,19 +63,19 @@ static bool is_literal(const Node *zero, int64_t *value) {
   return true;
 }
 
-/* A number less the zero point, or, if `sign` is 1, more. */
-static Node *from_point(OnnxCall *c, double number, Node *zero, int sign) {
+/* A number less the zero point. */
+static Node *from_point(OnnxCall *c, double number, Node *zero) {
   Build *b = &c->b;
   int64_t point;
-  if (is_literal(zero, &point)) return onnx_scalar(c, number + (double)(sign * point), DT_F32);
-  Node *x = build_to(b, zero, DT_F32), *all = onnx_scalar(c, number, DT_F32);
-  return sign > 0 ? build_add(b, all, x) : build_sub(b, all, x);
+  if (is_literal(zero, &point)) return onnx_scalar(c, number - (double)point, DT_F32);
+  return build_sub(b, onnx_scalar(c, number, DT_F32), build_to(b, zero, DT_F32));
 }
 
 /* x in units of `scale`, of 1 if that is NULL, rounded to nearest even, from the zero point on,
  * within dtype t, of which integers have the lowest `few` bits, if that is not 0.  NaN is the
  * least, as in ONNX Runtime.  Numbers of so many bits are rounded where they are added to one whose
- * last bit is 1, and are the lowest bits of the sum. */
+ * last bit is 1, and are the lowest bits of the sum; the zero point is added to these, since with an
+ * odd one halves would go to the other neighbor. */
 static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t,
                                unsigned few) {
   const double LAST_BIT_1 = 0x1.8p23;
@@ -86,10 +86,11 @@ static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DT
     return onnx_cast(c, zero ? build_add(b, x, build_to(b, zero, DT_F32)) : x, t);
   if (!dtype_is_int(t) || t == DT_I1 || bits > 16) onnx_lack(c, "zero points of %s", dtype_name(t));
   double span = 1 << bits, low = dtype_is_signed(t) ? -span / 2 : 0;
-  x = build_op2(b, OP_aten_fmax_default, build_to(b, x, DT_F32), from_point(c, low, zero, -1));
-  x = build_op2(b, OP_aten_fmin_default, x, from_point(c, low + span - 1, zero, -1));
-  x = build_add(b, x, from_point(c, LAST_BIT_1, zero, 1));
-  return build_to(b, build_with(b, OP_nereid_bits_default, x, arg_dtype(DT_I32)), t);
+  x = build_op2(b, OP_aten_fmax_default, build_to(b, x, DT_F32), from_point(c, low, zero));
+  x = build_op2(b, OP_aten_fmin_default, x, from_point(c, low + span - 1, zero));
+  x = build_add(b, x, onnx_scalar(c, LAST_BIT_1, DT_F32));
+  x = build_with(b, OP_nereid_bits_default, x, arg_dtype(DT_I32));
+  return build_to(b, zero ? build_add(b, x, build_to(b, zero, DT_I32)) : x, t);
 }
 
 Node *onnx_quantized(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t) {

@@ -56,6 +56,7 @@ def grid(theta):
     return np.einsum("hwk,nik->nhwi", points, theta).astype(F)
 
 
+HALVES = np.arange(-3, 9, dtype=F) / 2
 ROW = rng.normal(size=(3, 6)).astype(F)
 SCALES = rng.uniform(0.5, 1, (3, 3)).astype(F)
 ZEROS = rng.integers(0, 9, (3, 3)).astype(np.uint8)
@@ -104,6 +105,9 @@ CASES = [
     ("QuantizeLinear", 21, [ROW * 20, SCALES, ZEROS], dict(axis=1, block_size=2),
      lambda x, s, z: np.clip(np.rint(x / s.repeat(2, 1)) + z.repeat(2, 1), 0,
                              255).astype(np.uint8)),
+    # Halves go to the even neighbor of what is divided, whatever the zero point.
+    ("QuantizeLinear", 21, [HALVES, np.array(1, F), np.array(3, np.uint8)], {},
+     np.clip(np.rint(HALVES) + 3, 0, 255).astype(np.uint8)),
     ("QuantizeLinear", 21, [WIDE, np.array(0.5, F), np.array(3, np.int16)], {},
      lambda x, s, z: np.clip(np.rint(x / s) + z, -32768, 32767).astype(np.int16)),
 ]
