@@ -74,7 +74,7 @@ X(FLAG, no_early_loads, PLAN, "--no-early-loads", 0, 0, "on a GPU, kernels load 
 G(WORD, libraries, PLAN, "--libraries", "WHICH", NEREID_GRAPH_LIBRARIES, "products by cuBLAS, BLAS or oneDNN: those that `records` say to be faster so (the default), `always`, `none`") \
 /* Sums that may round their operands of f32 to TF32, which has 10 bits after the point. */ \
 Y(BITS, tf32, PLAN, 0, "BITS", 0, "on a GPU, sums in TF32: bits of nereid_graph_tf32") \
-Y(FLAG, deterministic, PLAN, 0, 0, 0, "the same results in each run: values that are added at indices are added in one order, which takes longer") \
+X(FLAG, deterministic, PLAN, "--deterministic", 0, 0, "the same results in each run: sums that many programs add to memory, at indices or in gradients of attention, have one order, which takes longer") \
 Y(REPLAY, replay, PLAN, 0, "R", 0, "runs that are CUDA graphs, other than by the mode (nereid_graph_replay)") \
 /* As CUDA's assert() does: the driver prints the operator, and all later calls fail. */ \
 Y(FLAG, assert_indices, PLAN, 0, 0, 0, "an index out of range ends the launch on a GPU") \

@@ -230,11 +230,13 @@ class Model:
     """
 
     def __init__(self, graph, *, device=None, mode=None, dtype=None, ranges=None,
-                 check_indices=True, libraries=None, bound=(), executable=None, strings=None):
+                 check_indices=True, libraries=None, deterministic=False, bound=(),
+                 executable=None, strings=None):
         limits = [(str(name), int(lo), int(hi)) for name, (lo, hi) in dict(ranges or {}).items()]
         self._graph = graph
         self._options = {"mode": mode, "dtype": dtype, "ranges": limits,
-                         "no_checks": not check_indices, "libraries": libraries}
+                         "no_checks": not check_indices, "libraries": libraries,
+                         "deterministic": deterministic}
         self._device = device
         self._bound = list(bound)  # inputs that the model came with: the first ones, or by name
         self._executables: dict[str, _Compiled] = {}
@@ -615,7 +617,7 @@ def _is_of_torch(model: object) -> bool:
 def load(model, *, weights: str | os.PathLike | None = None, device: str | None = None,
          mode: str | None = None, dtype: str | None = None,
          ranges: Mapping[str, tuple[int, int]] | None = None, inputs=None,
-         check_indices: bool = True, libraries: str | None = None,
+         check_indices: bool = True, libraries: str | None = None, deterministic: bool = False,
          items: Mapping[str, int | None] | None = None) -> Model:
     """Reads a model.
 
@@ -634,10 +636,12 @@ def load(model, *, weights: str | os.PathLike | None = None, device: str | None 
     "fp16" is what weights and floating inputs have; `ranges` narrows open sizes:
     {"s0": (1, 64)}, or by an input's axis {"x[0]": (1, 64)}.  `libraries` says which products of
     matrices cuBLAS, a BLAS or oneDNN compute: those that "records" say to be faster so (the
-    default), "always", or "none".
+    default), "always", or "none".  `deterministic` gives sums that programs add to memory one
+    order, so that runs on a GPU give the same bits: values at indices, gradients of attention.
     """
     options = {"device": device, "mode": mode, "dtype": dtype, "ranges": ranges,
-               "check_indices": check_indices, "libraries": libraries}
+               "check_indices": check_indices, "libraries": libraries,
+               "deterministic": deterministic}
     bound: list = []
     path = data = None
     if _is_of_torch(model):
