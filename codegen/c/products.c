@@ -374,7 +374,9 @@ static void put_kept(Gen *g, const ProductLoop *t, const char *rows, const char 
   g->depth++;
   c_line(g, "%s[%s] = %s;", vectors, step,
          kept_address(g, t, t->right, t->vector, kept->right, step));
-  const char *address = kept_address(g, t, t->left, NULL, kept->left, step);
+  const char *address =
+      has_guards(t) ? c_text(g, "%s[%d * %s + %s]", kept->left, n, step, i ? i : "0")
+                    : kept_address(g, t, t->left, NULL, kept->left, step);
   if (i)
     c_line(g, "for (int %s = 0; %s < %d; %s++) %s[%d * %s + %s] = %s;", i, i, n, i, rows, n, step,
            i, address);
