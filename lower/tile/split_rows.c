@@ -317,10 +317,15 @@ static bool is_before(const TileOp *a, const TileOp *b) {
   return false;
 }
 
-/* May the later reduction be where the first one is? */
+static bool joins(const TileOp *op) {
+  return op->code == TILE_REDUCE && tile_int(op, TA_joins, 0);
+}
+
+/* May the later reduction of a row be where the first one is? */
 static bool joins_with(const TileOp *first, const TileOp *later) {
+  if (!joins(later) || later->results[0]->type.rank) return false;
   const TileOp *def = later->args[0]->def;
-  return later->code == TILE_REDUCE && !later->results[0]->type.rank &&
+  return type_same_shape(first->args[0]->type, later->args[0]->type) &&
          (!def || def->parent != first->parent || is_before(def, first));
 }
 
@@ -368,7 +373,7 @@ static void join_reductions(Strips *s, TileOp *first) {
 }
 
 static TileOp *next_single(TileOp *op) {
-  while (op && (op->code != TILE_REDUCE || op->nargs > 1)) op = op->next;
+  while (op && (!joins(op) || op->nargs > 1)) op = op->next;
   return op;
 }
 

@@ -12,3 +12,6 @@ for device in interp nest; do
   nereid run running.tile x_ptr=rand:f32[2,15000] out_ptr=empty:f32[2,15000] n=15000 --grid 2 --device $device
   nereid run before.tile x_ptr=randn:f32[5,8000] w_ptr=rand:f32[8000]:2 out_ptr=empty:f32[5,8000] rows=5 n=8000 --grid 2 --device $device
 done
+for device in interp nest; do
+  nereid run others.tile x_ptr=randint:f32[7,4000]:-3:4 w_ptr=randint:f32[4000]:0:3:2 out_ptr=empty:f32[7,4000] parts_ptr=empty:f32[2,4000] rows=7 n=4000 --grid 2 --device $device
+done
