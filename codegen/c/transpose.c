@@ -23,6 +23,7 @@
  * Lanes that are two elements apart, as real parts of complex numbers are, and their neighbors take
  * two vectors and two shuffles. */
 #include "codegen/c/c.h"
+#include "lower/nest/nest_access.h"
 
 enum { REGISTER_MOST = 512 }; /* bits of a vector that is transposed in registers */
 
@@ -280,6 +281,13 @@ static bool is_loadable_early(const Gen *g, const NestStmt *load) {
   return g->filled[v->id] || (load->prev && c_initial_value(load->prev));
 }
 
+/* Does x set the variable of the load's address or guard? */
+static bool sets_place(const NestStmt *x, const NestStmt *load) {
+  const Ref *base = &load->mems[0].base, *guard = &load->guard;
+  return (base->kind == REF_VAR && nest_sets(x, base->var)) ||
+         (guard->kind == REF_VAR && nest_sets(x, guard->var));
+}
+
 const NestStmt *c_partner(const Gen *g, const NestStmt *s) {
   enum { FAR = 64 }; /* statements that are looked at */
   const unsigned barred = NEST_IS_WRITE | NEST_IS_ORDERED | NEST_IS_EFFECT;
@@ -289,6 +297,7 @@ const NestStmt *c_partner(const Gen *g, const NestStmt *s) {
     if (x->nregions || x->code == NEST_BAR || (nest_flags(x) & barred)) return NULL;
     if (x->code == NEST_LD && is_column(g, x) && follows(s, x))
       return is_loadable_early(g, x) && !feeds(s, x) ? x : NULL;
+    if (sets_place(x, s)) return NULL;
   }
   return NULL;
 }
