@@ -166,6 +166,8 @@ void onnx_op_murmur_hash(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   if (dtype_bytes(x->type.dtype) != sizeof(uint32_t)) onnx_lack(c, "keys of other than 32 bits");
   int64_t seed = onnx_int(c, "seed", 0) & word_mask;
+  if (dtype_is_float(x->type.dtype))
+    x = build_with(b, OP_nereid_bits_default, x, arg_dtype(DT_I32));
   x = word_turned(b, word_times(b, word(b, build_to(b, x, DT_I64)), 0xcc9e2d51), 15);
   x = word_times(b, x, 0x1b873593);
   x = build_with(b, OP_aten_bitwise_xor_Scalar, x, build_int(b, seed));

@@ -266,6 +266,7 @@ CALLS = [
       for size in ([4, 3], [1, 1], [1, 6]) for mode in ("bilinear", "nearest")],
     (MS + "MurmurHash3", 17, [KEYS], dict(seed=3), 1),
     (MS + "MurmurHash3", 17, [KEYS.view(np.uint32)], dict(positive=0), 1),
+    (MS + "MurmurHash3", 17, [np.float32([0, 1, -1.5, -0.0, 1e30, np.inf])], {}, 1),
     *[hashes(TOKENS, FACTORS, past, offsets)
       for past in (None, TOKENS[:, 3:5]) for offsets in (None, np.arange(6) * 100)],
     hashes(-TOKENS, [-x for x in FACTORS]),
