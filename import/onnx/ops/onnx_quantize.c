@@ -74,8 +74,8 @@ static Node *from_point(OnnxCall *c, double number, Node *zero) {
 /* x in units of `scale`, of 1 if that is NULL, rounded to nearest even, from the zero point on,
  * within dtype t, of which integers have the lowest `few` bits, if that is not 0.  NaN is the
  * least, as in ONNX Runtime.  Numbers of so many bits are rounded where they are added to one whose
- * last bit is 1, and are the lowest bits of the sum; the zero point is added to these, since with an
- * odd one halves would go to the other neighbor. */
+ * last bit is 1, and are the lowest bits of the sum; the zero point is added to these, since halves
+ * would go to the other neighbor with an odd one. */
 static Node *quantize_elements(OnnxCall *c, Node *x, Node *scale, Node *zero, DType t,
                                unsigned few) {
   const double LAST_BIT_1 = 0x1.8p23;
