@@ -125,7 +125,8 @@ def check_kept_keys():
     code = ("import nereid, numpy, sys; m = nereid.load(sys.stdin.buffer.read());"
             "print(list(m.run(numpy.zeros((1, 300), 'f4'))[0][0]))")
     done = subprocess.run([sys.executable, "-c", code], input=bytes(data), capture_output=True,
-                          env={**os.environ, "MALLOC_PERTURB_": "85"})
+                          env={**os.environ, "MALLOC_PERTURB_": "85",
+                               "PYTHONPATH": str(BUILD / "python")})
     said = done.stdout.decode().strip()
     check(said == str(keys), f"keys {said[:99]} {done.stderr[-200:]}")
 
