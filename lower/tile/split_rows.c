@@ -199,16 +199,21 @@ static int64_t bits_held(const Split *x, const TileOp *reduce, uint32_t number) 
   return bits;
 }
 
+/* Notes which rows are loaded, and the number of the last op of the block that has each value. */
+static void note_uses(Split *x, const TileBlock *block) {
+  uint32_t number = 1;
+  tile_walk(x->s->f->body, note_loaded, x);
+  for (const TileOp *op = block->first; op; op = op->next, number++)
+    for (uint32_t i = 0; i < op->nargs; i++)
+      if (op->args[i]) x->last[op->args[i]->id] = number;
+}
+
 /* Bits an element that registers hold; 0: iterations have no row in common. */
 static int64_t bits_of_loop(Split *x) {
   const TileBlock *inner = x->loop->regions[0];
   int64_t most = 0;
   uint32_t number = 1;
-  tile_walk(x->s->f->body, note_loaded, x);
-  for (const TileOp *op = inner->first; op; op = op->next, number++)
-    for (uint32_t i = 0; i < op->nargs; i++)
-      if (op->args[i]) x->last[op->args[i]->id] = number;
-  number = 1;
+  note_uses(x, inner);
   for (const TileOp *op = inner->first; op; op = op->next, number++) {
     if (op->code != TILE_REDUCE) continue;
     arena_work(x->s->scratch, number);
@@ -224,11 +229,7 @@ static int64_t bits_of_sums(Split *x) {
   const TileBlock *body = x->s->f->body;
   int64_t most = 0;
   uint32_t number = 1;
-  tile_walk(x->s->f->body, note_loaded, x);
-  for (const TileOp *op = body->first; op; op = op->next, number++)
-    for (uint32_t i = 0; i < op->nargs; i++)
-      if (op->args[i]) x->last[op->args[i]->id] = number;
-  number = 1;
+  note_uses(x, body);
   for (const TileOp *op = body->first; op; op = op->next, number++) {
     if (op->code != TILE_SCAN || !strip_is_row(x->s, op->args[0])) continue;
     arena_work(x->s->scratch, number);

@@ -496,7 +496,7 @@ static Node *product_of_scales(OnnxCall *c, const OnnxScaled *s, const Dequantiz
   return known ? known : build_mul(&c->b, x->scale, y->scale);
 }
 
-/* Result 0 is sums in those units, and what is added to these. */
+/* Sets result 0 to the sums in those units, plus `more` unless that is NULL. */
 static void set_scaled(OnnxCall *c, const OnnxScaled *scaled, Node *more) {
   Build *b = &c->b;
   Node *y = build_mul(b, build_to(b, scaled->sums, DT_F32), scaled->scale);
