@@ -21,7 +21,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from nereid import _nereid
 from nereid.runtime import driver
-from nereid.runtime.arguments import CPU, CUDA, dtype_of
+from nereid.runtime.arguments import CPU, CUDA, dtype_of, is_scalar
 from nereid.strings import Strings
 
 _KINDS = ("graph", "kernels", "plan", "dot", "fused", "explain", "strings")
@@ -200,6 +200,12 @@ def _items(value: Any) -> Sequence:
     return value if isinstance(value, (list, tuple)) else () if value is None else (value,)
 
 
+def _lasting(value: Any) -> Any:
+    """The value; an array of a number of NumPy's, whose own description is of memory that is gone
+    once it is read."""
+    return value.__array__() if is_scalar(value) else value
+
+
 def _with_items(named: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """A list that is given for `x` is the inputs x_0, x_1 ..., as many as there are."""
     found: dict[str, Any] = {}
@@ -352,7 +358,7 @@ class Model:
         values = [*self._bound, *inputs]
         if named:
             values += self._by_name(len(inputs), named)
-        return values
+        return [_lasting(value) for value in values]
 
     def _by_name(self, given: int, named: Mapping[str, Any]) -> list:
         names = [item[0] or "" for item in self._any().inputs[len(self._bound):]]
@@ -510,6 +516,7 @@ def _open(path, data, weights, inputs, items):
     given, counts = _given_items(inputs, items)
     keep = []
     for name, value in given:
+        value = _lasting(value)
         names.append(name)
         values.append(_describe(value))
         keep.append(value)

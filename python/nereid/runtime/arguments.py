@@ -119,7 +119,7 @@ def describe(value):
     if isinstance(interface, dict):
         return _of_interface(interface, _gpu_of(value))
     interface = getattr(value, "__array_interface__", None)
-    if isinstance(interface, dict) and not _is_scalar(value):
+    if isinstance(interface, dict) and not is_scalar(value):
         return _of_interface(interface, (CPU, 0))
     if hasattr(value, "data_ptr"):
         return _of_pointer(value)
@@ -128,7 +128,7 @@ def describe(value):
     return None
 
 
-def _is_scalar(value) -> bool:
+def is_scalar(value) -> bool:
     """Is `value` a number of NumPy's, such as numpy.int64(3), which is no array?"""
     return any(c.__module__ == "numpy" and c.__name__ == "generic" for c in type(value).__mro__)
 
