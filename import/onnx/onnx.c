@@ -41,8 +41,8 @@ static bool graph_reads(const Onnx__Graph *g, const char *name) {
 
 /* A table of names beside the model, as of classes, that no node reads. */
 static bool is_unread(const Onnx__Graph *g, const Onnx__Tensor *t) {
-  uint8_t bits;
-  return !onnx_narrow_dtype(t->data_type, &bits) && !graph_reads(g, onnx_text(t->name));
+  OnnxForm form;
+  return !onnx_narrow_dtype(t->data_type, &form) && !graph_reads(g, onnx_text(t->name));
 }
 
 bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {

@@ -63,6 +63,7 @@ typedef struct {
   OnnxTexts texts;
   bool unknown;                  /* an operator or a dtype that no sizes and values make known */
   bool lacks;                    /* something is not supported */
+  bool needs_value;              /* an input's value decides a shape, and is not given */
   OnnxWish wanted;               /* without which nodes could not be read; NULL: there is none */
   bool absent;                   /* the result is of a branch that is not taken: i64[0] */
 } OnnxFindings;

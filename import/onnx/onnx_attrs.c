@@ -115,10 +115,10 @@ DType onnx_dtype_attr(OnnxCall *c, const char *name, DType otherwise) {
   return t;
 }
 
-DType onnx_narrow_attr(OnnxCall *c, const char *name, DType otherwise, uint8_t *bits) {
-  *bits = 0;
-  DType t = onnx_has_attr(c, name) ? onnx_narrow_dtype(onnx_int(c, name, 0), bits) : otherwise;
-  return *bits ? t : onnx_dtype_attr(c, name, otherwise);
+DType onnx_narrow_attr(OnnxCall *c, const char *name, DType otherwise, OnnxForm *form) {
+  *form = FORM_PLAIN;
+  DType t = onnx_has_attr(c, name) ? onnx_narrow_dtype(onnx_int(c, name, 0), form) : otherwise;
+  return *form ? t : onnx_dtype_attr(c, name, otherwise);
 }
 
 const Onnx__Graph *onnx_graph(OnnxCall *c, const char *name) {

@@ -53,6 +53,7 @@ const OnnxKnown *onnx_need(OnnxCall *c, uint32_t i) {
   if (k) return k;
   if (c->r->given.fixes_sizes) onnx_want_input(c, i);
   const Node *input = onnx_value_source(v);
+  c->r->found->needs_value |= input != NULL;
   if (input) onnx_fail(c, E_ONNX_NEEDS_VALUE, v->name, graph_passed_name(input));
   onnx_fail(c, E_ONNX_UNKNOWN, v->name);
 }
@@ -131,16 +132,16 @@ static void rename_result(OnnxCall *c, Node *n, const char *name) {
   graph_fresh_name(c->r->graph, n, onnx_identifier(c->r, name, "value"));
 }
 
-/* An operator's result of bytes has elements of as few bits as its operands: those that change
- * elements, not only where they are, say what they make (onnx_set_bits). */
-static void keep_bits(OnnxCall *c, OnnxValue *v) {
+/* An operator's result of bytes has elements of its operands' form: those that change elements, not
+ * only where they are, say what they make (onnx_set_form). */
+static void keep_form(OnnxCall *c, OnnxValue *v) {
   for (uint32_t i = 0; i < c->nin; i++)
-    if (c->in[i] && c->in[i]->bits && c->in[i]->type.dtype == v->type.dtype)
-      v->bits = c->in[i]->bits;
+    if (c->in[i] && c->in[i]->form && c->in[i]->type.dtype == v->type.dtype)
+      v->form = c->in[i]->form;
 }
 
-void onnx_set_bits(OnnxCall *c, uint32_t i, uint8_t bits) {
-  if (onnx_wants(c, i)) c->out[i]->bits = bits;
+void onnx_set_form(OnnxCall *c, uint32_t i, OnnxForm form) {
+  if (onnx_wants(c, i)) c->out[i]->form = form;
 }
 
 void onnx_set(OnnxCall *c, uint32_t i, Node *n) {
@@ -148,7 +149,7 @@ void onnx_set(OnnxCall *c, uint32_t i, Node *n) {
   OnnxValue *v = c->out[i];
   v->node = n;
   v->type = n->type;
-  keep_bits(c, v);
+  keep_form(c, v);
   onnx_keep_text(c, v);
   rename_result(c, n, v->name);
 }
@@ -167,7 +168,7 @@ void onnx_set_absent(OnnxCall *c, uint32_t i) {
 void onnx_set_known(OnnxCall *c, uint32_t i, const OnnxKnown *k) {
   if (!onnx_wants(c, i)) return;
   onnx_value_set_known(c->r, c->out[i], k);
-  keep_bits(c, c->out[i]);
+  keep_form(c, c->out[i]);
   onnx_keep_text(c, c->out[i]);
 }
 

@@ -113,10 +113,10 @@ static bool needs_guard(const Onnx__Graph *g) {
 
 static void nodes_of(OnnxCall *c, OnnxValue *const *x, Node **out, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) {
-    if (x[i]->type.kind != VALUE_TENSOR || x[i]->bits || x[i]->is_text)
+    if (x[i]->type.kind != VALUE_TENSOR || x[i]->form || x[i]->is_text)
       onnx_lack(c,
-                "a condition that is known only when the model runs, of sequences, strings, or "
-                "integers of a few bits");
+                "a condition that is known only when the model runs, of sequences, strings, "
+                "integers of a few bits, or floats that are bytes");
     out[i] = onnx_node_of(c, x[i]);
   }
 }
@@ -166,7 +166,7 @@ static void read_guarded_branches(OnnxCall *c, const Onnx__Graph *yes, const Onn
 
 static bool same_types(OnnxValue *const *x, OnnxValue *const *y, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (!value_type_eq(&x[i]->type, &y[i]->type) || x[i]->bits != y[i]->bits ||
+    if (!value_type_eq(&x[i]->type, &y[i]->type) || x[i]->form != y[i]->form ||
         x[i]->is_text != y[i]->is_text)
       return false;
   return true;
@@ -183,7 +183,7 @@ static void read_branches(OnnxCall *c, const Onnx__Graph *yes, const Onnx__Graph
   for (uint32_t i = 0; i < c->nout; i++) {
     Arg a = arg_node(onnx_node_of(c, x[i])), b = arg_node(onnx_node_of(c, y[i]));
     onnx_set(c, i, build_where(&c->b, condition, a, b));
-    onnx_set_bits(c, i, x[i]->bits);
+    onnx_set_form(c, i, x[i]->form);
     if (x[i]->is_text) onnx_set_text(c, i);
   }
 }
@@ -224,6 +224,12 @@ typedef VEC(OnnxValue *) Values;
 
 static void keep_scanned(OnnxCall *c, Values *scanned, OnnxValue **out, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) vec_push(c->r->scratch, &scanned[i], out[i]);
+}
+
+/* A result of what turns gave, one of which is `item`. */
+static void set_scanned(OnnxCall *c, uint32_t i, const OnnxValue *item, Node *n) {
+  onnx_set(c, i, n);
+  onnx_set_form(c, i, item->form);
 }
 
 /* The output of a loop without iterations has no elements; its type is that of an iteration. */
@@ -351,9 +357,9 @@ void onnx_op_loop(OnnxCall *c) {
   }
   for (uint32_t i = 0; i < nscanned; i++)
     if (onnx_wants(c, carried + i))
-      onnx_set(c, carried + i,
-               turn ? stacked(c, scanned[i].data, scanned[i].len, 0, false)
-                    : no_turns(c, out[1 + carried + i]));
+      set_scanned(c, carried + i, out[1 + carried + i],
+                  turn ? stacked(c, scanned[i].data, scanned[i].len, 0, false)
+                       : no_turns(c, out[1 + carried + i]));
 }
 
 /* ---- Scan ---- */

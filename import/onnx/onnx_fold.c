@@ -241,26 +241,27 @@ static bool cast_element(OnnxCall *c, DType from, DType to, OnnxElement x, OnnxE
 }
 
 static bool fold_cast_to(OnnxCall *c, DType to) {
-  const OnnxKnown *x = onnx_known(c, 0);
+  bool number = onnx_has(c, 0) && !onnx_form_is_float(c->in[0]->form);
+  const OnnxKnown *x = number ? onnx_known(c, 0) : NULL;
   OnnxKnown *out = x && to ? onnx_known_new(c, to, x->rank, x->shape) : NULL;
   if (!out) return false;
   onnx_ignore(c, "saturate");
   for (uint32_t i = 0; i < out->n; i++)
     if (!cast_element(c, x->dtype, to, x->at[i], &out->at[i])) return false;
   onnx_set_known(c, 0, out);
-  onnx_set_bits(c, 0, 0);
+  onnx_set_form(c, 0, FORM_PLAIN);
   return true;
 }
 
 bool onnx_fold_cast(OnnxCall *c) {
-  uint8_t bits;
+  OnnxForm form;
   if (onnx_has(c, 0) && c->in[0]->is_text) return false;
-  DType to = onnx_narrow_attr(c, "to", DT_NONE, &bits);
-  return !bits && fold_cast_to(c, to);
+  DType to = onnx_narrow_attr(c, "to", DT_NONE, &form);
+  return !form && fold_cast_to(c, to);
 }
 
 bool onnx_fold_cast_like(OnnxCall *c) {
-  return onnx_has(c, 1) && !c->in[1]->bits && fold_cast_to(c, onnx_type(c, 1)->dtype);
+  return onnx_has(c, 1) && !c->in[1]->form && fold_cast_to(c, onnx_type(c, 1)->dtype);
 }
 
 bool onnx_fold_identity(OnnxCall *c) {

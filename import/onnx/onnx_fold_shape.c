@@ -129,6 +129,7 @@ bool onnx_fold_constant_of_shape(OnnxCall *c) {
   if (value) e = value->at[0];
   for (uint32_t i = 0; i < out->n; i++) out->at[i] = e;
   onnx_set_known(c, 0, out);
+  if (value) onnx_set_form(c, 0, onnx_tensor(c, "value")->form);
   return true;
 }
 

@@ -97,7 +97,7 @@ static bool input_type(Onnx *r, const Onnx__Type *type, const char *input, bool 
   if (t->shape && !stated_shape(r, t->shape, input, is_item, &shape)) return false;
   fix_sizes(r, v, &shape);
   v->is_text = t->elem_type == ONNX_STRING;
-  DType dtype = v->is_text ? DT_I64 : onnx_narrow_dtype(t->elem_type, &v->bits);
+  DType dtype = v->is_text ? DT_I64 : onnx_narrow_dtype(t->elem_type, &v->form);
   ValueType tensor = value_tensor(r->graph, dtype, shape.rank, shape.shape);
   if (!value_is_countable(r->graph, &tensor))
     return onnx_error(r, where, E_GRAPH_HUGE, "the number of elements");
@@ -281,9 +281,9 @@ bool onnx_graph_inputs(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
 
 OnnxOutput onnx_declared_output(Onnx *r, const Onnx__ValueInfo *info) {
   const Onnx__TensorType *t = info->type ? info->type->tensor_type : NULL;
-  uint8_t bits;
+  OnnxForm form;
   OnnxOutput o = {.name = pool_name(r->names, onnx_text(info->name)), .rank = -1};
-  o.dtype = t ? onnx_narrow_dtype(t->elem_type, &bits) : DT_NONE;
+  o.dtype = t ? onnx_narrow_dtype(t->elem_type, &form) : DT_NONE;
   if (t && t->elem_type == ONNX_STRING) o.dtype = DT_I64;
   Text text = text_new(r->arena);
   text_puts(&text, value_dtype_name(&(ValueType){.kind = VALUE_TENSOR, .dtype = o.dtype}));

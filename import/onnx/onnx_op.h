@@ -101,6 +101,11 @@ void onnx_set_text(OnnxCall *c, uint32_t i);
 /* Result 0 is a function of the strings of input 0, of that dtype, i64 being strings; `parts`:
  * along a further axis. */
 void onnx_set_table(OnnxCall *c, const char *function, const char *arguments, DType t, bool parts);
+/* A function of the strings of input i, as onnx_set_table's. */
+Node *onnx_table_rows(OnnxCall *c, uint32_t i, const char *function, const char *arguments,
+                      DType t);
+/* The strings of inputs 0 and 1 joined, which is result 0. */
+void onnx_set_joined_texts(OnnxCall *c);
 void onnx_check_texts(OnnxCall *c);
 void onnx_keep_text(OnnxCall *c, OnnxValue *v);
 
@@ -151,8 +156,8 @@ const void *onnx_elements_attr(OnnxCall *c, const char *name, DType t, uint32_t 
 const OnnxKnown *onnx_tensor_known_attr(OnnxCall *c, const char *name);
 const struct Onnx__Graph *onnx_graph(OnnxCall *c, const char *name);
 DType onnx_dtype_attr(OnnxCall *c, const char *name, DType otherwise);
-/* Reads a dtype, also integers of 4 and 2 bits, which are bytes; *bits: 4, 2, or 0 for others. */
-DType onnx_narrow_attr(OnnxCall *c, const char *name, DType otherwise, uint8_t *bits);
+/* Reads a dtype, also one that is bytes of a form. */
+DType onnx_narrow_attr(OnnxCall *c, const char *name, DType otherwise, OnnxForm *form);
 void onnx_ignore(OnnxCall *c, const char *name);
 /* A list of `n` integers, all `otherwise` if it is not there; an error if it has another length. */
 void onnx_ints_of(OnnxCall *c, const char *name, uint32_t n, int64_t otherwise, int64_t *out);
@@ -169,6 +174,13 @@ Node *onnx_from_begin(OnnxCall *c, Node *index, Dim size);
 
 /* x cast to t; to 8-bit floats as the attribute `saturate` says. */
 Node *onnx_cast(OnnxCall *c, Node *x, DType t);
+
+/* ---- floats of forms: onnx_forms.c ---- */
+
+/* The numbers, in f32, of elements of a form that has floats. */
+Node *onnx_decoded(OnnxCall *c, Node *x, OnnxForm form);
+/* Numbers as elements of it, rounded as the attributes saturate and round_mode say. */
+Node *onnx_encoded(OnnxCall *c, Node *x, OnnxForm form);
 
 /* ---- loops that data ends: onnx_data_loop.c ---- */
 
@@ -191,8 +203,7 @@ void onnx_loop_end(OnnxCall *c, Node *test, OnnxLoop *l);
 /* Is result i asked for? */
 bool onnx_wants(const OnnxCall *c, uint32_t i);
 void onnx_set(OnnxCall *c, uint32_t i, Node *n);
-/* The elements of result i, bytes, are of 4 or 2 bits; 0: of 8. */
-void onnx_set_bits(OnnxCall *c, uint32_t i, uint8_t bits);
+void onnx_set_form(OnnxCall *c, uint32_t i, OnnxForm form);
 /* Another value is the result. */
 void onnx_set_absent(OnnxCall *c, uint32_t i);
 void onnx_set_alias(OnnxCall *c, uint32_t i, const OnnxValue *v);

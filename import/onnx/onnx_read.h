@@ -109,8 +109,8 @@ const char *onnx_path_name(const Onnx *r, const OnnxScope *s, const char *name);
 
 /* DT_NONE: not supported. */
 DType onnx_dtype(int64_t number);
-/* Accepts integers of 4 and 2 bits too, which are in bytes; *bits: 4, 2, or 0 for others. */
-DType onnx_narrow_dtype(int64_t number, uint8_t *bits);
+/* Accepts dtypes that are bytes of a form too. */
+DType onnx_narrow_dtype(int64_t number, OnnxForm *form);
 /* What a dtype that no kernel has is called among what is not supported. */
 const char *onnx_lacking_dtype(Onnx *r, int64_t number);
 

@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
   Name input;            /* the input of the graph */
-  const char *function;  /* "case", "tokens" or "matches" */
+  const char *function;  /* "case", "tokens", "matches", ...: python/nereid/strings.py */
   const char *arguments; /* members of an object of JSON, ", \"pads\": 3" */
   VEC(Name) of;          /* the inputs and tables whose strings it must have */
   bool of_file;          /* and those of the file */

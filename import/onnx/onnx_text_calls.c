@@ -78,7 +78,8 @@ static bool find_sources(Sources *s, const OnnxValue *v, unsigned depth) {
     bool found = false;
     for (size_t i = 0; i < s->t->of.len; i++) found |= s->t->of.data[i] == from;
     if (!found) vec_push(s->r->arena, &s->t->of, from);
-    return true;
+    s->t->of_file |= v->is_chosen;
+    return !v->is_chosen;
   }
   const OnnxCall *c = v->maker;
   bool all = c && c->op && moves_all(c->op->id), any = false;
@@ -102,33 +103,87 @@ static Dim table_size(OnnxCall *c, const char *wish) {
   return dim_symbol(dims, name);
 }
 
-static Node *table_input(OnnxCall *c, const char *function, DType t, bool parts) {
+static Dim all_strings(OnnxCall *c) {
+  if (!c->r->strings) c->r->strings = table_size(c, "strings");
+  return c->r->strings;
+}
+
+/* `parts`: the size of a further axis, or NULL. */
+static Node *table_input(OnnxCall *c, const char *function, DType t, Dim rows, Dim parts) {
   Onnx *r = c->r;
-  if (!r->strings) r->strings = table_size(c, "strings");
-  Dim shape[] = {r->strings, parts ? table_size(c, "parts") : NULL};
+  Dim shape[] = {rows, parts};
   Node *n = graph_node(r->graph, NODE_INPUT, r->last_input ? r->last_input->next : r->graph->first,
                        0, 0);
   graph_fresh_name(r->graph, n, arena_printf(r->arena, "strings_%s", function));
   n->location = r->location;
   n->input.target = n->name;
-  n->type = value_tensor(r->graph, t, 1 + parts, shape);
+  n->type = value_tensor(r->graph, t, parts ? 2 : 1, shape);
   return r->last_input = n;
 }
 
-void onnx_set_table(OnnxCall *c, const char *function, const char *arguments, DType t, bool parts) {
+typedef struct {
+  Node *input;
+  OnnxTextTable facts;
+  bool exact; /* the strings that it is filled for are those that the value has */
+} NewTable;
+
+/* A table with a row for each string, filled for those of a value. */
+static NewTable table_of_value(OnnxCall *c, const OnnxValue *v, const char *function,
+                               const char *arguments, DType t, bool parts) {
   Onnx *r = c->r;
-  Node *x = onnx_in(c, 0);
-  if (!c->in[0]->is_text) onnx_lack(c, "numbers in place of strings");
-  Node *n = table_input(c, function, t, parts);
-  OnnxTextTable table = {.input = n->name, .function = function, .arguments = arguments};
-  Sources sources = {.r = r, .t = &table};
-  bool all = find_sources(&sources, c->in[0], 0);
-  vec_push(r->arena, &r->found->texts.tables, table);
-  Arg list = arg_list(r->graph, 1);
+  if (!v->is_text) onnx_lack(c, "numbers in place of strings");
+  NewTable n = {.input = table_input(c, function, t, all_strings(c),
+                                     parts ? table_size(c, "parts") : NULL)};
+  n.facts =
+      (OnnxTextTable){.input = n.input->name, .function = function, .arguments = arguments};
+  Sources sources = {.r = r, .t = &n.facts};
+  n.exact = find_sources(&sources, v, 0) && n.facts.of.len == 1;
+  vec_push(r->arena, &r->found->texts.tables, n.facts);
+  return n;
+}
+
+static Node *rows_of(OnnxCall *c, Node *table, Node *x, Node *y) {
+  Arg list = arg_list(c->r->graph, y ? 2 : 1);
   list.items[0] = arg_node(x);
-  onnx_set(c, 0, build_with(&c->b, OP_aten_index_Tensor, n, list));
+  if (y) list.items[1] = arg_node(y);
+  return build_with(&c->b, OP_aten_index_Tensor, table, list);
+}
+
+Node *onnx_table_rows(OnnxCall *c, uint32_t i, const char *function, const char *arguments,
+                      DType t) {
+  Node *x = onnx_in(c, i);
+  return rows_of(c, table_of_value(c, c->in[i], function, arguments, t, false).input, x, NULL);
+}
+
+/* Numbers of the left strings and of the right ones, by each of two tables, are row and column of a
+ * third. */
+void onnx_set_joined_texts(OnnxCall *c) {
+  Onnx *r = c->r;
+  Node *x[] = {onnx_in(c, 0), onnx_in(c, 1)};
+  Name places[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    NewTable t = table_of_value(c, c->in[i], "places", "", DT_I64, false);
+    places[i] = t.facts.input;
+    x[i] = rows_of(c, t.input, x[i], NULL);
+  }
+  Node *pairs =
+      table_input(c, "pairs", DT_I64, table_size(c, "left"), table_size(c, "right"));
+  OnnxTextTable table = {.input = pairs->name, .function = "pairs"};
+  table.arguments = arena_printf(r->arena, ", \"left\": \"%s\", \"right\": \"%s\"", places[0],
+                                 places[1]);
+  vec_push(r->arena, &r->found->texts.tables, table);
+  onnx_set(c, 0, rows_of(c, pairs, x[0], x[1]));
+  if (!onnx_wants(c, 0)) return;
+  c->out[0]->is_text = c->out[0]->is_chosen = true;
+  c->out[0]->table = pairs->name;
+}
+
+void onnx_set_table(OnnxCall *c, const char *function, const char *arguments, DType t, bool parts) {
+  Node *x = onnx_in(c, 0);
+  NewTable n = table_of_value(c, c->in[0], function, arguments, t, parts);
+  onnx_set(c, 0, rows_of(c, n.input, x, NULL));
   if (!onnx_wants(c, 0)) return;
   c->out[0]->is_text = t == DT_I64;
-  c->out[0]->is_padded = parts && !(all && table.of.len == 1);
-  c->out[0]->table = n->name;
+  c->out[0]->is_padded = parts && !n.exact;
+  c->out[0]->table = n.facts.input;
 }

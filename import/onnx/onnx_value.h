@@ -28,6 +28,25 @@ typedef struct {
   OnnxElement *at;
 } OnnxKnown;
 
+/* Elements of a dtype that no kernel has, in bytes: integers of a few bits, and floats, of which
+ * import/onnx/onnx_forms.c knows the numbers. */
+typedef enum {
+  FORM_PLAIN,
+  FORM_INT2,
+  FORM_INT4,
+  FORM_E2M1,
+  FORM_E4M3FNUZ,
+  FORM_E5M2FNUZ,
+  FORM_E8M0
+} OnnxForm;
+
+static inline bool onnx_form_is_float(OnnxForm form) { return form >= FORM_E2M1; }
+
+/* Bits of an element in a file; 0: those of its dtype. */
+static inline unsigned onnx_form_bits(OnnxForm form) {
+  return form == FORM_INT2 ? 2 : form == FORM_INT4 || form == FORM_E2M1 ? 4 : 0;
+}
+
 /* Input i of a call. */
 typedef struct {
   OnnxCall *call;
@@ -51,10 +70,11 @@ struct OnnxValue {
   OnnxCall *maker;                   /* what the value is a result of, NULL for inputs */
   Node *input;                       /* the user's input that it is */
   uint32_t number;                   /* which of the maker's results, or of the user's inputs */
-  uint8_t bits;                      /* of each element, where it has fewer than its dtype: 4, 2 */
+  OnnxForm form;                     /* of elements that are bytes */
   bool is_text;                      /* elements are numbers of strings (import/onnx/onnx_text.h) */
   bool is_padded;                    /* text whose last axis may be longer than ONNX's, by pads */
   Name table;                        /* its strings are rows of that table */
+  bool is_chosen;                    /* some of these, or strings of the file */
   const struct OnnxKeys *keys;       /* the result of ZipMap: maps of such keys */
   const OnnxScaled *scaled;          /* its elements are such sums, or NULL */
   bool absent;                       /* an optional value, or an argument that a call leaves out */

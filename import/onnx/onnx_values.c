@@ -41,6 +41,15 @@ static const struct {
               {DT_NONE, "uint2"},
               {DT_NONE, "int2"}};
 
+/* Dtypes whose elements are bytes. */
+static const struct {
+  int number;
+  OnnxForm form;
+  DType bytes;
+} forms[] = {{18, FORM_E4M3FNUZ, DT_U8}, {20, FORM_E5M2FNUZ, DT_U8}, {21, FORM_INT4, DT_U8},
+             {22, FORM_INT4, DT_I8},     {23, FORM_E2M1, DT_U8},     {24, FORM_E8M0, DT_U8},
+             {25, FORM_INT2, DT_U8},     {26, FORM_INT2, DT_I8}};
+
 enum { DTYPES_COUNT = sizeof dtypes / sizeof *dtypes, EXTERNAL = 1 };
 
 DType onnx_dtype(int64_t number) {
@@ -57,11 +66,11 @@ const char *onnx_lacking_dtype(Onnx *r, int64_t number) {
   return arena_printf(r->arena, E_ONNX_LACK_DTYPE, dtype_name_of(r, number));
 }
 
-DType onnx_narrow_dtype(int64_t number, uint8_t *bits) {
-  enum { UINT4 = 21, INT4 = 22, UINT2 = 25, INT2 = 26 };
-  *bits = number == UINT4 || number == INT4 ? 4 : number == UINT2 || number == INT2 ? 2 : 0;
-  if (!*bits) return onnx_dtype(number);
-  return number == INT4 || number == INT2 ? DT_I8 : DT_U8;
+DType onnx_narrow_dtype(int64_t number, OnnxForm *form) {
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    if (forms[i].number == number) return *form = forms[i].form, forms[i].bytes;
+  *form = FORM_PLAIN;
+  return onnx_dtype(number);
 }
 
 /* ---- types ---- */
@@ -78,8 +87,8 @@ static bool onnx_tensor_type(Onnx *r, const Onnx__Tensor *t, const char *where, 
       return onnx_error(r, where, E_ONNX_TOO_LARGE);
     shape[i] = dim_int(r->graph->dims, t->dims[i]);
   }
-  uint8_t bits;
-  DType dtype = onnx_narrow_dtype(t->data_type, &bits);
+  OnnxForm form;
+  DType dtype = onnx_narrow_dtype(t->data_type, &form);
   if (t->data_type == ONNX_STRING) dtype = DT_I64;
   if (dtype) *type = value_tensor(r->graph, dtype, (uint32_t)t->n_dims, shape);
   else
@@ -171,8 +180,9 @@ static void unpack_elements(Onnx *r, uint64_t n, unsigned bits, bool is_signed,
 /* Its elements in memory; false after an error. */
 static bool onnx_tensor_bytes(Onnx *r, const Onnx__Tensor *t, const char *where,
                               const ValueType *type, WeightBytes *out) {
-  uint8_t bits;
-  onnx_narrow_dtype(t->data_type, &bits);
+  OnnxForm form;
+  onnx_narrow_dtype(t->data_type, &form);
+  unsigned bits = onnx_form_bits(form);
   uint64_t n = shape_numel(type), need = n * dtype_bytes(type->dtype);
   if (bits) need = (n * bits + 7) / 8;
   bool external = t->data_location == EXTERNAL;
@@ -248,7 +258,7 @@ OnnxValue *onnx_value_of_tensor(Onnx *r, const Onnx__Tensor *t, Name name) {
   OnnxValue *v = onnx_value_new(r, name);
   v->tensor = t;
   v->is_text = t->data_type == ONNX_STRING;
-  onnx_narrow_dtype(t->data_type, &v->bits);
+  onnx_narrow_dtype(t->data_type, &v->form);
   return onnx_tensor_type(r, t, name, &v->type) ? v : NULL;
 }
 

@@ -253,7 +253,8 @@ static bool has_plan_of(Model *m, const nereid_graph_source *s, int64_t chosen) 
   if (found.texts.tables.len) return false; /* which the inputs alone don't have */
   m->found.texts = found.texts;
   m->found.wanted = found.wanted;
-  bool values = found.wanted.value || has_numbers(m);
+  m->found.needs_value = found.needs_value;
+  bool values = found.wanted.value || found.needs_value || has_numbers(m);
   return !found.unknown && (!found.lacks || values) && complete_outputs(m, g);
 }
 
@@ -456,7 +457,7 @@ int model_read_inputs(Model **out, const nereid_graph_source *source, int code) 
 
 /* Sizes, and numbers that may decide sizes. */
 bool model_is_open(const Model *m) {
-  bool open = m->onnx && m->found.wanted.value;
+  bool open = m->onnx && (m->found.wanted.value || m->found.needs_value);
   for (const Node *n = m->onnx && m->graph ? m->graph->first : NULL; n; n = n->next) {
     if (n->kind != NODE_INPUT || n->input.kind != INPUT_USER) continue;
     open |= !dtype_is_float(n->type.dtype);

@@ -14,6 +14,7 @@ from typing import Any, Callable, Sequence
 _BEGIN, _END = "\x02", "\x03"  # the marks of Tokenizer
 # RE2's spaces are these alone, and its classes are ASCII's.
 _FLAGS = re.ASCII
+_PAIRS_MAX = 1 << 24  # strings that one StringConcat may make
 
 
 class Run:
@@ -98,6 +99,32 @@ def _tokenizer(table: dict) -> Callable[[str], list[str]]:
     return split
 
 
+def _stops(table: dict) -> Callable[[str], bool]:
+    fold = (lambda text: text) if table["exact"] else _one_to_one(str.lower)
+    words = {fold(word) for word in table["words"]}
+    return lambda text: fold(text) in words
+
+
+def _splitter(table: dict) -> Callable[[str], list[str]]:
+    return lambda text: text.split(table["by"] or None, table["most"])
+
+
+def _matcher(table: dict) -> Callable[[str], bool]:
+    pattern = re.compile(table["pattern"], _FLAGS)
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+def _integer(text: str) -> int:
+    value = int(text)
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"the string {text!r} is no integer of 64 bits")
+    return value
+
+
+_NUMBERS: dict[str, Callable[[str], Any]] = {"integers": _integer, "floats": float}
+_DTYPES = {"matches": "bool", "stops": "bool", "floats": "float64"}
+
+
 class _Table:
     """An input with a row for each string of a run; rows of strings that no value has are 0."""
 
@@ -107,16 +134,27 @@ class _Table:
         if self.function == "case":
             self._apply = _one_to_one(str.upper if table["upper"] else str.lower)
         elif self.function == "matches":
-            self._apply = re.compile(table["pattern"], _FLAGS).fullmatch
-        else:
+            self._apply = _matcher(table)
+        elif self.function == "stops":
+            self._apply = _stops(table)
+        elif self.function in _NUMBERS:
+            self._apply = _NUMBERS[self.function]
+        elif self.function in ("split", "split_counts"):
+            self._apply = _splitter(table)
+            self._pad, self._mark = table["pad"], False
+        elif self.function == "tokens":
             self._apply = _tokenizer(table)
             self._pad, self._mark = table["pad"], table["mark"]
 
     def fill(self, run: Run, live: list[int]):
         """What the rows of these strings are, and the strings that they have."""
+        if self.function == "places":
+            return list(range(len(live))), set()
         found = [self._apply(run.text(n)) for n in live]
-        if self.function == "matches":
-            return [match is not None for match in found], set()
+        if self.function in ("matches", "stops", *_NUMBERS):
+            return found, set()
+        if self.function == "split_counts":
+            return [len(parts) for parts in found], set()
         if self.function == "case":
             numbers = [run.number(text) for text in found]
             return numbers, set(numbers)
@@ -131,12 +169,32 @@ class _Table:
     def array(self, run: Run, live: list[int], rows: list):
         import numpy
 
-        dtype = bool if self.function == "matches" else numpy.int64
+        dtype = _DTYPES.get(self.function, "int64")
         made = numpy.asarray(rows, dtype)
-        if self.function == "tokens" and not rows:
+        if self.function in ("tokens", "split") and not rows:
             made = made.reshape(0, 0)
         out = numpy.zeros((max(1, len(run)), *made.shape[1:]), dtype)
         out[live] = made
+        return out
+
+
+class _Pairs:
+    """An input with each string of a table joined to each one of another: of their places."""
+
+    def __init__(self, table: dict):
+        self.name, self.left, self.right = table["name"], table["left"], table["right"]
+
+    def array(self, run: Run, left: list[int], right: list[int]):
+        import numpy
+
+        if len(left) * len(right) > _PAIRS_MAX:
+            raise ValueError(f"StringConcat of {len(left)} and {len(right)} different strings has "
+                             f"{len(left) * len(right)} pairs, more than {_PAIRS_MAX}")
+        out = numpy.zeros((max(1, len(left)), max(1, len(right))), numpy.int64)
+        ends = [run.text(n) for n in right]
+        for i, n in enumerate(left):
+            begin = run.text(n)
+            out[i, :len(ends)] = [run.number(begin + end) for end in ends]
         return out
 
 
@@ -153,18 +211,25 @@ class Strings:
         self.numbers = {text: i for i, text in enumerate(self.list)}
         self.inputs = set(found["inputs"])
         self.outputs = {o["place"]: o for o in found["outputs"]}
-        self.tables = [_Table(table) for table in found["tables"]]
+        self.tables = [_Pairs(table) if table["function"] == "pairs" else _Table(table)
+                       for table in found["tables"]]
         self.hidden = {table.name for table in self.tables}
 
     def given(self, names: Sequence[str], values: list) -> tuple[list, Run]:
         """The values with numbers for strings, and with the tables."""
-        run, live, arrays = Run(self), {}, {}
+        run, live, arrays, pairs = Run(self), {}, {}, {}
         values = [*values, *[0] * (len(names) - len(values))]
         for i, name in enumerate(names):
             if name in self.inputs:
                 values[i] = run.array(name, values[i])
                 live[name] = set(values[i].reshape(-1).tolist())
         for table in self.tables:
+            if isinstance(table, _Pairs):
+                left, right = (arrays[t][1] for t in (table.left, table.right))
+                made = table.array(run, left, right)
+                live[table.name] = set(made[:len(left), :len(right)].reshape(-1).tolist())
+                pairs[table.name] = made
+                continue
             of = set(range(len(self.list))) if table.of_file else set()
             of = sorted(of.union(*(live[name] for name in table.of)))
             rows, live[table.name] = table.fill(run, of)
@@ -172,6 +237,9 @@ class Strings:
         for name, (table, of, rows) in arrays.items():
             if name in names:
                 values[names.index(name)] = table.array(run, of, rows)
+        for name, made in pairs.items():
+            if name in names:
+                values[names.index(name)] = made
         return values, run
 
     def taken(self, places: list, run: Run) -> list:

@@ -51,6 +51,9 @@ class Failure(Exception):
 
 DTYPES = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2",
           11: "f8", 12: "u4", 13: "u8", 16: "bf16"}
+# Dtypes that are bytes in arrays, and the bits of an element in files.
+FORMS = {18: ("u1", 8), 20: ("u1", 8), 21: ("u1", 4), 22: ("i1", 4), 23: ("u1", 4), 24: ("u1", 8),
+         25: ("u1", 2), 26: ("i1", 2)}
 # Fields with elements of their own, and what they hold.
 TYPED = {4: "f4", 5: "int32", 7: "int64", 10: "f8", 11: "uint64"}
 
@@ -64,6 +67,16 @@ def varints(data):
     while at < len(data):
         value, at = varint(data, at)
         yield signed(value)
+
+
+def unpacked(raw, dtype, bits, dims):
+    """The first element of a byte is in its lowest bits."""
+    data = np.frombuffer(raw, "u1")[:, None] >> np.arange(0, 8, bits) & ((1 << bits) - 1)
+    data = data.reshape(-1)[:int(np.prod(dims, dtype=int))].astype("u1")
+    if dtype == "i1":
+        sign = np.uint8(1 << (bits - 1))
+        data = (data ^ sign) - sign
+    return data.view(dtype).reshape(dims)
 
 
 def tensor(data):
@@ -80,6 +93,9 @@ def tensor(data):
             items += list(np.frombuffer(value, TYPED[number]))
         elif number in TYPED:
             items += [signed(value)] if isinstance(value, int) else varints(value)
+    if kind in FORMS:
+        raw = bytes(i & 255 for i in items) if raw is None else raw
+        return unpacked(raw, *FORMS[kind], dims)
     if kind not in DTYPES:
         raise Failure(f"a tensor of type {kind}")
     dtype = DTYPES[kind]
@@ -244,7 +260,7 @@ def skip_reason(name, case):
     dtypes = {*dtypes_of(case)}
     if 8 in dtypes:
         return "strings"
-    if not dtypes <= {*DTYPES}:
+    if not dtypes <= {*DTYPES, *FORMS}:
         return "dtypes that NumPy's files lack"
     return next((why for pattern, why in SKIPPED if re.search(pattern, name)), None)
 

@@ -31,8 +31,10 @@ GROUP = 12  # cases of a model
 
 
 def type_of(array):
-    return onnx_text.type_of(onnx_text.CODES[array.dtype.str.lstrip("<|").replace("b1", "?")],
-                             array.shape)
+    """The type of an input; a case's array may say which dtype of ONNX its bytes are."""
+    code = getattr(array, "onnx_dtype", None)
+    return onnx_text.type_of(
+        code or onnx_text.CODES[array.dtype.str.lstrip("<|").replace("b1", "?")], array.shape)
 
 
 def model(name, opset, inputs, attributes, count):

@@ -267,6 +267,25 @@ def check_onnx():
         check(np.allclose(got, want, atol=1e-5), f"{name} of ONNX's tests")
 
 
+def check_numpy_numbers():
+    """A number of NumPy's describes memory of an array that is gone once it is described."""
+    node = onnx_text.node
+    made = onnx_text.model([node("Range", "a b c", "y"), node("Mul", "y x", "z")],
+                           {**{n: onnx_text.type_of(1, []) for n in "abcx"}},
+                           {"z": onnx_text.f32("n")}, opset=18)
+    model = nereid.load(made, device="interp")
+    for a, b, c, x in ((1, 5, 2, 3), (0, 1, 0.25, 1), (5, 1, -1, 0.5), (1, 5, 2, 4)):
+        want = np.arange(a, b, c, dtype="f4") * np.float32(x)
+        for kind in (np.float32, lambda v: np.array(v, "f4")):
+            got = model(*map(kind, (a, b, c, x)))
+            check(np.array_equal(got, want), f"numbers of NumPy: {got}, not {want}")
+    data = onnx_text.model([onnx_text.node("Range", "a b c", "y")],
+                           {n: onnx_text.type_of(1, []) for n in "abc"}, "y", opset=18)
+    got = nereid.load(data, device="interp", inputs=[np.float32(v) for v in (2, 8, 3)])(
+        np.float32(2), np.float32(8), np.float32(3))
+    check(np.array_equal(got, [2, 5]), f"numbers that decide a size: {got}")
+
+
 def check_first_sizes():
     """On CPUs the sizes of the first run have a plan of their own, until a run has others."""
     b = np.arange(12, dtype="float32").reshape(4, 3)
@@ -521,8 +540,8 @@ def check_lazy():
 
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
-             check_mistakes, check_files, check_build, check_kernel, check_onnx, check_first_sizes,
-             check_names, check_items, check_choices, check_torch, check_rounded,
-             check_narrow, check_lazy):
+             check_mistakes, check_files, check_build, check_kernel, check_onnx,
+             check_numpy_numbers, check_first_sizes, check_names, check_items, check_choices,
+             check_torch, check_rounded, check_narrow, check_lazy):
     test()
 sys.exit(report())

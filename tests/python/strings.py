@@ -48,7 +48,7 @@ def refused(what, words, make):
     try:
         make()
         check(False, f"{what} is not refused")
-    except (nereid.errors.NereidError, TypeError) as error:
+    except (nereid.errors.NereidError, TypeError, ValueError) as error:
         check(all(w in str(error) for w in words), f"{what}: {error}")
 
 
@@ -188,6 +188,84 @@ def check_tokens():
     same("matches", match.run(array("abc", "c", "ba", "abd")), [[True, False, True, False]])
 
 
+def check_stop_words():
+    words = array("Monday", "ab", "MONDAY", "Cd")
+    for more, want in (({}, ["ab", "Cd"]), (dict(case_change_action="UPPER"), ["AB", "CD"]),
+                       (dict(is_case_sensitive=1), ["ab", "MONDAY", "Cd"]),
+                       (dict(is_case_sensitive=1, case_change_action="LOWER"),
+                        ["ab", "monday", "cd"])):
+        for row in (False, True):
+            m = loaded([normalized(stopwords=["Monday", "x"], **more)],
+                       {"x": type_of(TEXT, [1, "n"] if row else ["n"])}, "n")
+            same(f"stop words {more}", m.run(words[None] if row else words),
+                 [[want] if row else want])
+            none = array("Monday", "Monday")
+            same("nothing but stop words", m.run(none[None] if row else none),
+                 [[[""]] if row else [""]])
+            same("no words", m.run(none[None, :0] if row else none[:0]), [[[""]] if row else [""]])
+    # The words that are left, in another case, are joined and split again.
+    m = loaded([normalized(stopwords=["a"], case_change_action="UPPER"),
+                node("StringConcat", "n tail", "joined"),
+                node("StringNormalizer", "joined", "y", case_change_action="LOWER"),
+                node("RegexFullMatch", "joined", "z", pattern="B-.*|-T")],
+               {"x": type_of(TEXT, ["n"])}, "y z", [strings("tail", "-T")], opset=20)
+    same("words that are left", m.run(array("b", "A", "c")), [["b-t", "c-t"], [True, False]])
+    same("the empty string in their place", m.run(array("A")), [["-t"], [True]])
+
+
+def check_joined():
+    m = loaded([node("StringConcat", "x y", "a"), node("StringConcat", "a x", "b"),
+                node("Equal", "b word", "c")],
+               {"x": type_of(TEXT, ["n", 1]), "y": type_of(TEXT, ["k"])}, "a b c",
+               [strings("word", "xyx")], opset=20)
+    x, y = array(["x"], ["ü"], ["x"]), array("y", "", "yy")
+    joined = np.array([[a[0] + b for b in y] for a in x], object)
+    same("strings that are joined", m.run(x, y), [
+        joined.tolist(), (joined + x).tolist(), (joined + x == "xyx").tolist()])
+    same("none", m.run(x[:0], y), [[], [], []])
+    many = array(*[str(i) for i in range(5000)])
+    refused("too many pairs", ["5000 different strings", "pairs"],
+            lambda: m.run(many[:, None], array(*[f"_{i}" for i in range(5000)])))
+
+
+def check_split():
+    x = array("a.b..c", "", ".d")
+    for how, cut in ((dict(delimiter="."), lambda s: s.split(".")),
+                     (dict(delimiter=".", maxsplit=1), lambda s: s.split(".", 1)),
+                     ({}, str.split), (dict(delimiter="", maxsplit=2), lambda s: s.split(None, 2))):
+        m = loaded([node("StringSplit", "x", "parts counts", **how)], {"x": type_of(TEXT, ["n"])},
+                   "parts counts", opset=20)
+        for given in (x, array(" a  b ", "c", "d e f g"), array(" ", ""), x[:0]):
+            parts = [cut(s) for s in given]
+            width = max(map(len, parts), default=0)
+            same(f"parts {how}", m.run(given),
+                 [[p + [""] * (width - len(p)) for p in parts], [len(p) for p in parts]])
+    m = loaded([node("StringSplit", "x", "y", delimiter=",")], {"x": type_of(TEXT, [])}, "y",
+               opset=20)
+    same("parts of one string", m.run(np.array("a,b", object)), [["a", "b"]])
+
+
+def check_numbers():
+    m = loaded([node("Cast", "x", "f", to=1), node("Cast", "y", "i", to=6)],
+               {"x": type_of(TEXT, ["n"]), "y": type_of(TEXT, ["n"])}, "f i")
+    same("strings as numbers", m.run(array("1.5", "-INF", "1e3"), array("7", "-2", "+0")),
+         [[1.5, -np.inf, 1000.0], [7, -2, 0]])
+    for text in ("1.5", "x", str(1 << 63)):
+        try:
+            m.run(array("1"), array(text))
+            check(False, f"the integer {text} is taken")
+        except ValueError as error:
+            check(text in str(error), f"no integer: {error}")
+
+
+def check_anchors():
+    pattern = "(\\W|^)[\\w.\\-]{0,25}@(yahoo|gm)\\.com(\\W|$)"
+    m = loaded([node("RegexFullMatch", "x", "y", pattern=pattern)], {"x": type_of(TEXT, ["n"])},
+               "y", opset=20)
+    given = ["a.b@gm.com", "a@gm.comx", "a@gm.com\n", "a@gm.com\n\n", "éé@gm.com"]
+    same("begin and end", m.run(array(*given)), [[True, False, True, False, False]])
+
+
 def check_ngrams():
     pool, starts = ["dog", "the", "the", "dog", "fox", "the"], [0, 2]
     attributes = dict(tokenexp="[a-z]+")
@@ -212,10 +290,11 @@ def check_refused():
     inputs, ms = {"x": type_of(TEXT, ["n"]), "k": f32("n")}, ["com.microsoft:1", *ML]
     for what, words, nodes, opset in (
             ("an operator of numbers", ["Relu", "strings"], [node("Relu", "x", "y")], 17),
-            ("stop words", ["stopwords"],
-             [node("StringNormalizer", "x", "y", stopwords=["a"])], 17),
-            ("strings as numbers", ["Cast", "strings as numbers"], [node("Cast", "x", "y", to=1)],
-             17),
+            ("strings as flags", ["Cast", "strings as i1"], [node("Cast", "x", "y", to=9)], 17),
+            ("lines", ["expression"], [tokens("x", "y", tokenexp="^a")], 17),
+            ("parts of words that are left", ["parts of strings"],
+             [node("StringNormalizer", "x", "s", stopwords=["a"]),
+              node("StringSplit", "s", "y")], 20),
             ("numbers as strings", ["Cast", "string"], [node("Cast", "k", "y", to=TEXT)], 17),
             ("choices", ["expression a|ab"], [tokens("x", "y", tokenexp="a|ab")], 17),
             ("no spaces in a class", ["expression [\\S]"], [tokens("x", "y", tokenexp="[\\S]+")],
@@ -253,7 +332,8 @@ def check_program():
 
 
 def main():
-    for run in (check_moved, check_folded, check_kept_keys, check_labels, check_categories,
+    for run in (check_stop_words, check_joined, check_split, check_numbers, check_anchors,
+                check_moved, check_folded, check_kept_keys, check_labels, check_categories,
                 check_case, check_tokens, check_ngrams, check_far_away, check_refused,
                 check_program):
         run()

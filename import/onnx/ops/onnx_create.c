@@ -16,6 +16,7 @@ void onnx_op_constant(OnnxCall *c) {
     c->out[0]->tensor = v->tensor;
     c->out[0]->known = v->known;
     c->out[0]->is_text = v->is_text;
+    c->out[0]->form = v->form;
     return;
   }
   if (onnx_has_attr(c, "sparse_value")) onnx_lack(c, "sparse tensors");
@@ -35,6 +36,7 @@ void onnx_op_constant_of_shape(OnnxCall *c) {
     if (t == DT_I1) fill = arg_bool(k->at[0].dim->value);
   }
   onnx_set(c, 0, build_full(&c->b, rank, shape, fill, t));
+  if (onnx_has_attr(c, "value")) onnx_set_form(c, 0, onnx_tensor(c, "value")->form);
 }
 
 static Arg number_attribute_arg(OnnxCall *c, uint32_t i) {

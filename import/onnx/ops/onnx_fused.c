@@ -293,8 +293,7 @@ void onnx_op_gather_block_quantized(OnnxCall *c) {
   Build *b = &c->b;
   Node *data = onnx_in(c, 0), *scale = onnx_in(c, 2), *zero = onnx_optional(c, 3);
   uint32_t rank = rank_of(data);
-  uint8_t narrow = c->in[0]->bits;
-  bool packed = data->type.dtype == DT_U8 && !narrow;
+  bool packed = data->type.dtype == DT_U8 && !c->in[0]->form;
   int64_t bits = packed ? bits_of(c) : 8;
   onnx_ignore(c, "bits");
   int64_t size = onnx_int(c, "block_size", 128);

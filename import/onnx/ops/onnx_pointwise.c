@@ -244,28 +244,43 @@ static Node *narrowed(OnnxCall *c, Node *x, DType t, unsigned bits) {
   return build_to(b, x, t);
 }
 
-static void set_cast(OnnxCall *c, DType t, uint8_t bits) {
+static void set_cast(OnnxCall *c, DType t, OnnxForm form) {
   Node *x = onnx_in(c, 0);
-  onnx_set(c, 0, bits ? narrowed(c, x, t, bits) : onnx_cast(c, x, t));
-  onnx_set_bits(c, 0, bits);
-  if (bits) onnx_ignore(c, "saturate");
+  OnnxForm from = c->in[0]->form;
+  if (form != from && onnx_form_is_float(from)) x = onnx_decoded(c, x, from);
+  if (form != from && onnx_form_is_float(form)) x = onnx_encoded(c, x, form);
+  else if (form) x = narrowed(c, x, t, onnx_form_bits(form));
+  else x = onnx_cast(c, x, t);
+  onnx_set(c, 0, x);
+  onnx_set_form(c, 0, form);
+  if (form) onnx_ignore(c, "saturate");
+  onnx_ignore(c, "round_mode"); /* of E8M0 alone */
+}
+
+/* Strings as callers read them: floats in f64, integers in i64. */
+static Node *numbers_of_texts(OnnxCall *c, DType t) {
+  bool whole = !dtype_is_float(t);
+  if (t == DT_I1 || t == DT_U64) onnx_lack(c, "strings as %s", dtype_name(t));
+  onnx_ignore(c, "saturate");
+  Node *x = onnx_table_rows(c, 0, whole ? "integers" : "floats", "", whole ? DT_I64 : DT_F64);
+  return onnx_cast(c, x, t);
 }
 
 void onnx_op_cast(OnnxCall *c) {
   if (!onnx_has_attr(c, "to")) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
-  uint8_t bits;
+  OnnxForm form;
   if (onnx_has(c, 0) && c->in[0]->is_text) {
-    if (onnx_int(c, "to", 0) != ONNX_STRING) onnx_lack(c, "strings as numbers");
-    onnx_set_alias(c, 0, c->in[0]);
+    if (onnx_int(c, "to", 0) == ONNX_STRING) onnx_set_alias(c, 0, c->in[0]);
+    else onnx_set(c, 0, numbers_of_texts(c, onnx_dtype_attr(c, "to", DT_NONE)));
     return;
   }
-  DType t = onnx_narrow_attr(c, "to", DT_NONE, &bits);
-  set_cast(c, t, bits);
+  DType t = onnx_narrow_attr(c, "to", DT_NONE, &form);
+  set_cast(c, t, form);
 }
 
 void onnx_op_cast_like(OnnxCall *c) {
   DType t = onnx_type(c, 1)->dtype;
-  set_cast(c, t, c->in[1]->bits);
+  set_cast(c, t, c->in[1]->form);
 }
 
 void onnx_op_identity(OnnxCall *c) {
@@ -312,7 +327,7 @@ void onnx_op_bit_cast(OnnxCall *c) {
   DType t = onnx_dtype_attr(c, "to", DT_NONE);
   if (!t) onnx_fail(c, E_ONNX_ATTR_MISSING, "to");
   if (x->type.dtype == DT_I1 && t != DT_I1) x = build_to(&c->b, x, DT_U8);
-  if (c->in[0]->bits || dtype_bits(t) != dtype_bits(x->type.dtype))
+  if (c->in[0]->form || dtype_bits(t) != dtype_bits(x->type.dtype))
     onnx_lack(c, "dtypes of different sizes");
   onnx_set(c, 0, build_with(&c->b, OP_aten_view_dtype, x, arg_dtype(t)));
 }

@@ -174,9 +174,9 @@ static Node *view_again(Build *b, Node *x, const Node *of, Node *other) {
  * none.  An integer times its scale, divided by that, rounds to it. */
 static Node *same_integers(OnnxCall *c) {
   OnnxCall *m = viewed_call(c->in[0]);
-  if (!m || m->op->translate != onnx_op_dequantize || m->nin < 2 || m->in[0]->bits) return NULL;
+  if (!m || m->op->translate != onnx_op_dequantize || m->nin < 2 || m->in[0]->form) return NULL;
   const ValueType *x = &m->in[0]->type;
-  if (!onnx_has(c, 2) || c->in[2]->bits || x->dtype != c->in[2]->type.dtype) return NULL;
+  if (!onnx_has(c, 2) || c->in[2]->form || x->dtype != c->in[2]->type.dtype) return NULL;
   if (m->out[0]->type.dtype != DT_F32) return NULL;
   if (!same_number(c, m, 1) || !same_number(c, m, 2)) return NULL;
   if (!is_usual_scale(c, 1) || (x->dtype != DT_I8 && x->dtype != DT_U8)) return NULL;
@@ -206,17 +206,26 @@ static Node *in_units(OnnxCall *c, Node *x, Node *scale) {
   return relu ? build_op1(b, OP_aten_relu_default, x) : x;
 }
 
+/* x from the zero point on, NULL where that is 0, as elements of a form. */
+static Node *quantize_floats(OnnxCall *c, Node *x, Node *zero, OnnxForm form) {
+  if (zero) x = build_add(&c->b, x, onnx_decoded(c, zero, form));
+  return onnx_encoded(c, x, form);
+}
+
 void onnx_op_quantize(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *zero = expand_scale(c, onnx_optional(c, 2), x);
   Node *scale = build_to(&c->b, expand_scale(c, onnx_in(c, 1), x), DT_F32);
   onnx_ignore(c, "precision");
-  uint8_t bits;
-  DType t = onnx_narrow_attr(c, "output_dtype", DT_U8, &bits);
+  OnnxForm form;
+  DType t = onnx_narrow_attr(c, "output_dtype", DT_U8, &form);
   onnx_ignore(c, "saturate"); /* of 8-bit floats alone */
-  if (zero) t = zero->type.dtype, bits = c->in[2]->bits;
-  Node *same = same_integers(c);
-  onnx_set(c, 0, same ? same : quantize_elements(c, in_units(c, x, scale), NULL, zero, t, bits));
-  onnx_set_bits(c, 0, bits);
+  if (zero) t = zero->type.dtype, form = c->in[2]->form;
+  Node *y = same_integers(c);
+  if (!y && onnx_form_is_float(form)) y = quantize_floats(c, in_units(c, x, scale), zero, form);
+  if (!y)
+    y = quantize_elements(c, in_units(c, x, scale), NULL, zero, t, onnx_form_bits(form));
+  onnx_set(c, 0, y);
+  onnx_set_form(c, 0, form);
 }
 
 void onnx_op_dequantize(OnnxCall *c) {
@@ -224,6 +233,11 @@ void onnx_op_dequantize(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *zero = expand_scale(c, onnx_optional(c, 2), x);
   Node *scale = expand_scale(c, onnx_in(c, 1), x);
   DType t = onnx_dtype_attr(c, "output_dtype", scale->type.dtype), wide = build_wide(t);
+  OnnxForm form = c->in[0]->form;
+  if (onnx_form_is_float(form)) {
+    x = onnx_decoded(c, x, form);
+    zero = zero ? onnx_decoded(c, zero, form) : NULL;
+  }
   x = build_to(b, from_zero(c, x, zero), wide);
   onnx_set(c, 0, build_to(b, build_mul(b, x, build_to(b, scale, wide)), t));
 }
@@ -456,7 +470,7 @@ static bool find_dequantized(OnnxCall *c, const OnnxValue *v, uint32_t axis, Deq
     return false;
   OnnxValue *x = m->in[0], *scale = m->in[1], *zero = onnx_has(m, 2) ? m->in[2] : NULL;
   DType t = x->type.dtype;
-  if (x->bits || (t != DT_I8 && t != DT_U8) || scale->type.dtype != DT_F32) return false;
+  if (x->form || (t != DT_I8 && t != DT_U8) || scale->type.dtype != DT_F32) return false;
   if (onnx_int(m, "block_size", 0) || !is_along(m, scale, &x->type, axis)) return false;
   if (zero && (zero->type.dtype != t || !is_along(m, zero, &x->type, axis))) return false;
   found->factor.x = onnx_node_of(c, x);
