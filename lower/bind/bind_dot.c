@@ -386,8 +386,6 @@ static void emit_steps(Bind *s, const NestStmt *st, const Feed *a, const Feed *b
 
 /* ---- multiply-add by vectors of shared memory ---- */
 
-enum { VECTOR_BYTES = 16 };
-
 /* An operand whose elements are loaded by vectors along `vector`, a dim of its own axis or the
  * steps of k; -1: one by one. */
 typedef struct {
@@ -401,16 +399,17 @@ typedef struct {
 static bool takes_vectors(const Bind *s, const NestStmt *st) {
   bool same = st->mems[0].buffer->dtype == st->to && st->mems[1].buffer->dtype == st->to;
   return machine_has(s->u->machine, HAS_EXPANDED_LOOPS) && same &&
-         machine_has(s->u->machine, HAS_BANKED_SHARED) && dtype_bytes(st->to) < VECTOR_BYTES;
+         machine_has(s->u->machine, HAS_BANKED_SHARED) &&
+         (int)dtype_bytes(st->to) < s->u->machine->vector_bytes;
 }
 
 /* Are the buffer's elements together along a matrix axis, in rows that begin at vectors? */
-static bool lies_along(const NestBuffer *b, int matrix_axis) {
+static bool lies_along(const Bind *s, const NestBuffer *b, int matrix_axis) {
   const Layout *l = &b->layout;
-  int64_t size = dtype_bytes(b->dtype);
+  int64_t vector = s->u->machine->vector_bytes, size = dtype_bytes(b->dtype);
   for (int i = 0; i < l->ndigits; i++) {
     bool own = l->d[i].axis == b->tile.rank - 2 + matrix_axis;
-    if (own ? l->d[i].stride != size : l->d[i].stride % VECTOR_BYTES != 0) return false;
+    if (own ? l->d[i].stride != size : l->d[i].stride % vector != 0) return false;
   }
   return !l->xor_bits;
 }
@@ -418,21 +417,21 @@ static bool lies_along(const NestBuffer *b, int matrix_axis) {
 /* Cuts a vector from the thread's neighbors along the operand's own axis; NULL: shared memory or
  * the thread has them apart. */
 static NestIndex *cut_vector(Bind *s, const NestBuffer *b, int which, int rank) {
-  int32_t elements = VECTOR_BYTES / (int32_t)dtype_bytes(b->dtype);
+  int32_t elements = s->u->machine->vector_bytes / (int32_t)dtype_bytes(b->dtype);
   int d = s->ndims - 1, axis = rank - 2 + which;
   while (d >= 0 && (s->dims[d].axis != axis || s->dims[d].weight != 1)) d--;
   if (d < 0 || s->dims[d].hw != HW_REG || s->dims[d].extent % elements) return NULL;
-  if (!lies_along(b, which)) return NULL;
+  if (!lies_along(s, b, which)) return NULL;
   bool whole = s->dims[d].extent == elements;
   bind_split_dim(s, d, elements);
   return s->dims[whole ? d : d + 1].index;
 }
 
 /* Steps of k that are one vector of an operand; 1: none has them together. */
-static int32_t steps_of_vector(const NestStmt *st) {
+static int32_t steps_of_vector(const Bind *s, const NestStmt *st) {
   const NestBuffer *a = st->mems[0].buffer, *b = st->mems[1].buffer;
-  int32_t steps = VECTOR_BYTES / (int32_t)dtype_bytes(st->to);
-  bool along = lies_along(a, 1) || lies_along(b, 0);
+  int32_t steps = s->u->machine->vector_bytes / (int32_t)dtype_bytes(st->to);
+  bool along = lies_along(s, a, 1) || lies_along(s, b, 0);
   return along && a->tile.shape[a->tile.rank - 1] % steps == 0 ? steps : 1;
 }
 
@@ -449,7 +448,7 @@ static int first_in_registers(const Bind *s, const NestIndex *index, DimMask mas
 
 static VectorFeed vector_feed(Bind *s, const NestStmt *st, int which, NestIndex *k,
                               NestIndex *step, const NestIndex *own, DimMask mask) {
-  VectorFeed x = {.along_k = step && lies_along(st->mems[which].buffer, 1 - which)};
+  VectorFeed x = {.along_k = step && lies_along(s, st->mems[which].buffer, 1 - which)};
   x.vector = first_in_registers(s, x.along_k ? step : own, mask);
   if (x.along_k) mask |= (DimMask)1 << x.vector;
   x.feed = operand_feed(s, st, which, k, step, mask);
@@ -485,7 +484,7 @@ static void dot_by_vectors(Bind *s, const NestStmt *st) {
   Block blk = plan_block(s, l.rank, 0);
   DimMask both = blk.rows | blk.cols;
   Affine sums = register_subscript(s, both | blk.outer);
-  int32_t steps = steps_of_vector(st);
+  int32_t steps = steps_of_vector(s, st);
   NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[l.rank - 1] / steps);
   NestIndex *step = steps > 1 ? nest_index(s->nest, "step", steps) : NULL;
   if (step) push_dim(s, HW_REG, steps, 0, step);

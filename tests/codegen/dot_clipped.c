@@ -53,20 +53,21 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
-#ifndef NEREID_BLOCK_OF_SUMS
-#define NEREID_BLOCK_OF_SUMS
+#ifndef NEREID_BLOCK_OF
+#define NEREID_BLOCK_OF
 /* A function that adds to rows of vectors of sums, sums_row bytes apart, in so many steps
  * the products of so many numbers of each row, left_step bytes apart, and of vectors,
  * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`
- * bytes after these is prefetched, if it is not 0.
+ * bytes after these is prefetched, if it is not 0.  `before` is done with the sums first, and
+ * `turn` with each number.
  * It is compiled at -O2 where the rest of a unit is not. */
 #ifdef __clang__
 #define ADDING COMMON
 #else
 #define ADDING static __attribute__((noinline, noclone, optimize("O2")))
 #endif
-#define BLOCK_OF_SUMS(name, rows, vectors, sums_row, left_step, right_row, ahead, V, \
-    load, vload, vsplat, add) \
+#define BLOCK_OF(name, rows, vectors, sums_row, left_step, right_row, ahead, V, \
+    load, vload, vsplat, add, before, turn) \
   ADDING void name(char *sums, char *const *left, char *const *right, int steps, \
       int64_t depth) { \
     const int64_t vector = sizeof(V); \
@@ -74,6 +75,7 @@ typedef double vf64 VECTOR(double);
     UNROLL(rows) for (int i = 0; i < rows; i++) \
       UNROLL(vectors) for (int j = 0; j < vectors; j++) \
         s[i * vectors + j] = *(const V *)(sums + i * sums_row + j * vector); \
+    before(rows, vectors, right_row, V, vload, vsplat, add) \
     for (; steps > 0; steps--, left += rows, right++) { \
       const char *a[rows], *y = *right; \
       UNROLL(rows) for (int i = 0; i < rows; i++) a[i] = left[i]; \
@@ -84,7 +86,8 @@ typedef double vf64 VECTOR(double);
           b[j] = vload(y + j * vector); \
         } \
         UNROLL(rows) for (int i = 0; i < rows; i++) { \
-          const V x = vsplat(load(a[i] + at)); \
+          V x = vsplat(load(a[i] + at)); \
+          turn(x, vsplat) \
           UNROLL(vectors) for (int j = 0; j < vectors; j++) \
             s[i * vectors + j] = add(x, b[j], s[i * vectors + j]); \
         } \
@@ -94,6 +97,11 @@ typedef double vf64 VECTOR(double);
       UNROLL(vectors) for (int j = 0; j < vectors; j++) \
         *(V *)(sums + i * sums_row + j * vector) = s[i * vectors + j]; \
   }
+#endif
+#ifndef NEREID_BLOCK_OF_SUMS
+#define NEREID_BLOCK_OF_SUMS
+#define SUMS_AS_ARE(...)
+#define BLOCK_OF_SUMS(...) BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE)
 #endif
 #ifndef NEREID_memcpy
 #define NEREID_memcpy
