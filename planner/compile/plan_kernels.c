@@ -250,11 +250,19 @@ static nereid_source kernel_source(PlanKernels *k, Name kernel) {
   return s;
 }
 
+/* Level thread of a plan for CPUs is a CPU's, whose panels in place would be copies in the shared
+ * memory of a GPU. */
+static const char *interpreted_target(const PlanKernels *k) {
+  bool interprets = k->device && device_kind(k->device) == NEREID_THREAD;
+  return interprets && k->plan->graph->host ? "cpu" : NULL;
+}
+
 static nereid_request request_of(const Specialize *s) {
   return (nereid_request){.source = kernel_source(s->k, s->step->kernel),
                           .kernel = s->step->kernel,
                           .args = s->args,
                           .nargs = s->nargs,
+                          .target = interpreted_target(s->k),
                           .num_warps = (int)s->step->warps,
                           .num_stages = (int)s->step->stages,
                           .alias = NEREID_ALIAS_DISJOINT,
