@@ -574,10 +574,13 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
   int64_t word = strided_word(n->args[1].node->type.dtype);
   bool convolution = prim_kind(n->op) == PRIM_CONVOLUTION;
   Dim run = convolution ? panels_run(t->graph, n) : e[3];
-  int64_t width = panels_of(n->args[1].node)->type.shape[2]->value;
-  Tile tile = tiling_panels(dim_is_int(e[1]) ? e[1]->value : 0, e[2]->value,
-                            e[3]->value / word, run->value / word, (int)width,
-                            tiling_has_tiles(word));
+  const ValueType *panels = &panels_of(n->args[1].node)->type;
+  int width = (int)panels->shape[2]->value;
+  PanelProduct p = {.m = dim_is_int(e[1]) ? e[1]->value : 0, .n = e[2]->value,
+                    .k = e[3]->value / word, .run = run->value / word, .width = width,
+                    .vectors = panels_vectors(width, panels->dtype),
+                    .tiles = tiling_has_tiles(word)};
+  Tile tile = tiling_panels(&p);
   StepChoice c = choice_new(t);
   add_choice_constexpr(t, &c, "BM", tile.bm);
   add_choice_constexpr(t, &c, "BN", tile.bn);
@@ -607,8 +610,10 @@ static StepChoice turned_choice(const Tiles *t, const Group *g, const Node *pane
   const Dim *e = g->extent;
   int64_t word = strided_word(g->nodes.data[0]->args[1].node->type.dtype);
   bool unit = tiling_has_tiles(word);
-  Tile tile = tiling_panels(0, e[2]->value, e[3]->value / word, e[3]->value / word,
-                            (int)panels->type.shape[2]->value, unit);
+  int64_t k = e[3]->value / word;
+  int width = (int)panels->type.shape[2]->value;
+  Tile tile = tiling_panels(&(PanelProduct){.n = e[2]->value, .k = k, .run = k, .width = width,
+                                            .tiles = unit});
   StepChoice c = choice_new(t);
   int64_t bm = unit ? UNIT_ROWS : ROWS;
   add_choice_constexpr(t, &c, "BM", bm);

@@ -22,9 +22,11 @@ int panels_width(DType t) {
   return lanes_of(t) * machine_block_vectors(m);
 }
 
+int panels_vectors(int width, DType t) { return width / lanes_of(t); }
+
 /* Has a product that sums up k elements steps that are worth it? */
 static bool has_depth(int64_t k, int width) {
-  int depth = tiling_panels(0, width, k, k, width, false).bk;
+  int depth = tiling_panels(&(PanelProduct){.k = k, .run = k, .width = width}).bk;
   return depth == k || depth >= LEAST_DEPTH;
 }
 
@@ -187,7 +189,8 @@ Node *panels_turn(Build *b, const Node *product) {
 }
 
 Node *panels_turned(Graph *g, const Node *product) {
-  if (!g->host || !graph_is(product, OP_aten_mm_default)) return NULL;
+  bool multiplies = graph_is_any(product, OP_aten_mm_default, OP_nereid_int8_mm_default);
+  if (!g->host || !multiplies) return NULL;
   uint32_t axes[GRAPH_RANK_MAX];
   Node *x = product->args[0].node, *y = strided_unpermuted(x, axes);
   bool swaps = y != x && x->type.rank == 2 && axes[0] == 1;

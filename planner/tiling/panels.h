@@ -10,6 +10,8 @@
 
 /* Columns of a panel of a matrix with many, on the CPU at hand. */
 int panels_width(DType t);
+/* The vector registers that hold so many columns of sums. */
+int panels_vectors(int width, DType t);
 /* y as a view of its panels; NULL if its sizes or its dtype do not suit. */
 Node *panels_pack(Build *b, Node *y);
 /* The product's left operand, packed, as a view of panels of its rows, where the right one's

@@ -87,9 +87,16 @@ bool tiling_has_tiles(int64_t word);
  * left operand is so many bytes that others do not have. */
 int tiling_panel_band(int rows, int64_t bytes);
 int tiling_turned_band(int rows, int64_t bytes);
-/* Tiles where the right operand is packed in panels of so many columns: `bn` is that, and `bk`
- * divides `run`, the elements of the sum, k, that are next to each other in the left operand; m 0:
- * open.  `tiles`: the unit for tiles multiplies. */
-Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width, bool tiles);
+/* A product whose right operand is packed in panels of `width` columns, which are so many vector
+ * registers; m 0: open. */
+typedef struct {
+  int64_t m, n, k;
+  int64_t run; /* the elements of the sum that are next to each other in the left operand */
+  int width, vectors;
+  bool tiles; /* the unit for tiles multiplies */
+} PanelProduct;
+
+/* `bn` is the width, and `bk` divides `run`. */
+Tile tiling_panels(const PanelProduct *p);
 
 #endif

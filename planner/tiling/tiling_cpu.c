@@ -120,12 +120,12 @@ static int depth_of_panels(int64_t k) {
   return (int)depth;
 }
 
-static double panel_time(int bm, int64_t m, int64_t n, int64_t k, int width) {
-  double vectors = width / (double)LANES;
+static double panel_time(int bm, const PanelProduct *p) {
+  double vectors = p->vectors * machine_find("cpu")->lanes / (double)LANES;
   double rows = bm * vectors * MULTIPLY_ADD * (bm < ROWS_IN_BLOCK ? WAITS[bm] : 1);
-  double programs = ceil((double)m / bm) * ceil((double)n / width);
+  double programs = ceil((double)p->m / bm) * ceil((double)p->n / p->width);
   return ceil(programs / PROCESSORS) *
-         ((double)k * (rows + vectors * PANEL_LOAD) + bm * vectors * FINISH);
+         ((double)p->k * (rows + vectors * PANEL_LOAD) + bm * vectors * FINISH);
 }
 
 /* The second cache of processors with such vectors and units: Sapphire Rapids' has 2 MiB, others'
@@ -165,13 +165,13 @@ static int64_t blocks_of_program(int64_t blocks, int64_t panels, int64_t panel) 
 }
 
 /* Blocks without a rest take less: the rows of one whose last rows are one row are copied. */
-static Tile unit_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width) {
-  Tile best = {MACHINE_TILE, width, depth_of_panels(run), 1, 1};
+static Tile unit_panels(const PanelProduct *p) {
+  Tile best = {MACHINE_TILE, p->width, depth_of_panels(p->run), 1, 1};
   double least = INFINITY;
-  for (int bm = UNIT_ROWS; m && bm > 0; bm--) {
-    double steps = ceil((double)k / MACHINE_TILE), more = m % bm ? UNIT_COPY * bm : 0;
-    double programs = ceil((double)m / bm) * ceil((double)n / width);
-    double each = steps * (unit_step(bm, width) + more) + UNIT_BLOCK;
+  for (int bm = UNIT_ROWS; p->m && bm > 0; bm--) {
+    double steps = ceil((double)p->k / MACHINE_TILE), more = p->m % bm ? UNIT_COPY * bm : 0;
+    double programs = ceil((double)p->m / bm) * ceil((double)p->n / p->width);
+    double each = steps * (unit_step(bm, p->width) + more) + UNIT_BLOCK;
     double time = ceil(programs / PROCESSORS) * each;
     if (time >= least) continue;
     best.bm = bm;
@@ -180,21 +180,20 @@ static Tile unit_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width)
   return best;
 }
 
-Tile tiling_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width, bool tiles) {
-  Tile best = {ROWS_IN_BLOCK, width, depth_of_panels(run), 1, 1};
+Tile tiling_panels(const PanelProduct *p) {
+  Tile best = {ROWS_IN_BLOCK, p->width, depth_of_panels(p->run), 1, 1};
   double least = INFINITY;
-  const Machine *machine = machine_find("cpu");
-  if (tiles && best.bk >= MACHINE_TILE) return unit_panels(m, n, k, run, width);
-  int64_t most = machine_block_rows(machine, width / machine->lanes);
+  if (p->tiles && best.bk >= MACHINE_TILE) return unit_panels(p);
+  int64_t most = p->m ? machine_block_rows(machine_find("cpu"), p->vectors) : 0;
   if (most > ROWS_MOST) most = ROWS_MOST;
-  if (m < most) most = m;
-  for (int bm = (int)most; m && bm > 0; bm--) {
-    double time = panel_time(bm, m, n, k, width);
+  if (p->m < most) most = p->m;
+  for (int bm = (int)most; p->m && bm > 0; bm--) {
+    double time = panel_time(bm, p);
     if (time >= least) continue;
     best.bm = bm;
     least = time;
   }
-  int64_t blocks = (m + best.bm - 1) / best.bm;
-  best.bm *= (int)blocks_of_program(blocks, (n + width - 1) / width, k * width);
+  int64_t blocks = (p->m + best.bm - 1) / best.bm;
+  best.bm *= (int)blocks_of_program(blocks, (p->n + p->width - 1) / p->width, p->k * p->width);
   return best;
 }

@@ -2,6 +2,8 @@
 
 #include "planner/tiling/tiling.h"
 #include "graph/analysis/attention.h"
+#include "lower/target/machine.h"
+#include "planner/tiling/panels.h"
 #include "tests/support/tally.h"
 
 static DevicePeaks gpu;
@@ -223,6 +225,21 @@ static void test_attention(void) {
   arena_free(a);
 }
 
+/* The tile of a product with panels of f32, or of words. */
+static Tile of_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width, bool tiles) {
+  PanelProduct p = {m, n, k, run, width, panels_vectors(width, DT_F32), tiles};
+  return tiling_panels(&p);
+}
+
+/* Sums of 64 bits take twice the registers: blocks of 8 rows by 4 vectors were 32 registers. */
+static void test_wide_panels(void) {
+  const Machine *m = machine_find("cpu");
+  int width = panels_width(DT_F64), vectors = panels_vectors(width, DT_F64);
+  Tile t = tiling_panels(&(PanelProduct){1024, 1024, 1024, 1024, width, vectors, false});
+  check(vectors == machine_block_vectors(m), "panels of 64 bits are as many registers");
+  check(t.bm <= machine_block_rows(m, vectors), "whose sums registers hold");
+}
+
 int main(void) {
   peaks_of_target(&gpu, "sm_90a");
   Product large = product(DT_BF16, 8192, 8192, 8192), row = product(DT_BF16, 7, 2048, 8192);
@@ -258,20 +275,21 @@ int main(void) {
   check(tiling_cpu(&huge, 64).bm > 0 && tiling_cpu(&nothing, 64).bm > 0 &&
             tiling_cpu(NULL, 64).bm > 0,
         "any size has a tile there");
-  t = tiling_panels(197, 768, 3072, 3072, 16, false);
+  t = of_panels(197, 768, 3072, 3072, 16, false);
   check(t.bn == 16 && 3072 % t.bk == 0 && t.bm <= 64, "a tile of panels");
-  check(tiling_panels(1 << 20, 16, 1031, 1031, 16, false).bk == 1 &&
-            tiling_panels(0, 16, 8, 8, 16, false).bm > 0,
+  check(of_panels(1 << 20, 16, 1031, 1031, 16, false).bk == 1 &&
+            of_panels(0, 16, 8, 8, 16, false).bm > 0,
         "and of any sizes");
-  t = tiling_panels(49, 512, 4608, 1536, 64, false);
+  t = of_panels(49, 512, 4608, 1536, 64, false);
   check(t.bm > 6 && t.bm % 5 == 0 && 1536 % t.bk == 0, "rows share a panel that is large");
-  check(tiling_panels(49, 64, 4608, 1536, 64, false).bm <= 6, "but not where processors are idle");
+  check(of_panels(49, 64, 4608, 1536, 64, false).bm <= 6, "but not where processors are idle");
   check(tiling_panel_band(6, 256) > tiling_panel_band(6, 4096) && tiling_panel_band(6, 0) > 0,
         "bands of short rows are higher");
-  check(tiling_panels(512, 4096, 1024, 1024, 64, true).bm == 32,
+  check(of_panels(512, 4096, 1024, 1024, 64, true).bm == 32,
         "the unit for tiles takes 32 rows");
-  check(33 % tiling_panels(33, 4096, 1024, 1024, 64, true).bm == 0, "and blocks without a rest");
-  check(tiling_panels(7, 4096, 1024, 1024, 64, true).bm == 7, "or all rows");
+  check(33 % of_panels(33, 4096, 1024, 1024, 64, true).bm == 0, "and blocks without a rest");
+  check(of_panels(7, 4096, 1024, 1024, 64, true).bm == 7, "or all rows");
+  test_wide_panels();
   even.tiles = true;
   check(tiling_cpu(&even, 128).bm == 128, "columns are turned for many of its rows");
   test_attention();
