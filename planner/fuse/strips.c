@@ -1,5 +1,8 @@
 #include "planner/fuse/strips.h"
 
+#include "graph/analysis/strided.h"
+#include "planner/fuse/fuse_state.h"
+
 /* How many threads, of 16 bytes each, are enough: fewer gain less by loads in common than they lose
  * by waiting for them. */
 enum { THREADS_MIN = 1 << 13, THREAD_BYTES = 16 };
@@ -70,6 +73,34 @@ static void choose_strip(Fusion *f, Group *g) {
 
 void fuse_choose_strips(Fusion *f) {
   for (size_t i = 0; i < f->groups.len; i++) choose_strip(f, f->groups.data[i]);
+}
+
+/* ---- words ---- */
+
+/* The axes of panels. */
+enum { PANEL, STEP, COLUMN, ELEMENT, PANEL_AXES };
+
+/* Has memory the elements of a word next to each other, as words of a row? */
+static bool has_rows_of_words(const Fusion *f, Node *copy, int64_t word) {
+  Strided s;
+  bool known = strided_of(f->graph, copy->args[0].node, &s);
+  return known && dim_is(s.stride[ELEMENT], 1) && dim_is(s.stride[STEP], word);
+}
+
+void fuse_find_words(const Fusion *f, Group *g) {
+  Node *n = g->nodes.data[0];
+  const ValueType *t = &n->type;
+  int64_t word = strided_word(t->dtype);
+  bool copies = g->kind == GROUP_LOOPS && g->nodes.len == 1 && word > 1 &&
+                graph_is(n, OP_aten_clone_default) && t->rank == PANEL_AXES;
+  if (!copies || !dim_is(t->shape[ELEMENT], word) || !dim_is(g->r, 1) || g->crossed) return;
+  if (!fuse_same_shape(g, t->rank, t->shape) || dim_is(t->shape[COLUMN], 1)) return;
+  g->words = true;
+  g->strip = (uint32_t)word;
+  uint32_t columns = has_rows_of_words(f, n, word) ? 1u << STEP : 1u << COLUMN;
+  fuse_axes_domain(f, g, t, columns | 1u << ELEMENT);
+  g->crossed = true;
+  g->strip_axis = 1;
 }
 
 /* Has the window known sizes, and few positions along its last axis, or loops over them? */

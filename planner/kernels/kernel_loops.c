@@ -549,8 +549,90 @@ static void compute_group_node(Kernel *k, Node *n) {
   if (k->f->stored[n->id]) kernel_store(k, n, v);
 }
 
+/* ---- words ----
+ *
+ * A copy into panels of matrices (planner/tiling) of elements of 8 or 16 bits is stored word by
+ * word, whose elements are of rows that follow each other: a strip's parts.  Where these are a word
+ * in memory, it is loaded as one. */
+
+/* The element of memory through the views of n's operand; NULL: it is computed. */
+static Node *memory_of(Kernel *k, Node *n, Dim *offset) {
+  Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
+  Node *x = n->args[0].node;
+  group_index(k->f, k->group, n, at);
+  while (!kernel_loads(k, x)) {
+    if (!prim_is_view(x)) return NULL;
+    view_index(k->graph, x, at, from);
+    x = view_operand(x);
+    for (uint32_t i = 0; i < x->type.rank; i++) at[i] = from[i];
+  }
+  *offset = linear_of_index(k->graph->dims, at, x->type.shape, x->type.rank);
+  return x;
+}
+
+static const char *words_at(Kernel *k, Node *memory, Dim offset, uint32_t word) {
+  Dim at = dim_floordiv(k->graph->dims, offset, dim_int(k->graph->dims, word));
+  return arena_printf(k->arena, "%s.to(tl.pointer_type(tl.int32)) + %s", kernel_buffer(k, memory),
+                      kernel_index(k, at, NULL));
+}
+
+/* The word as memory has it; NULL: its elements are apart. */
+static const char *loaded_word(Kernel *k, Node *n, const char *mask) {
+  Dims *d = k->graph->dims;
+  Dim first, offset;
+  Node *memory = memory_of(k, n, &first);
+  if (!memory || memory->type.dtype != n->type.dtype) return NULL;
+  if (!dim_divisible(first, k->nparts)) return NULL;
+  for (uint32_t i = 1; i < k->nparts; i++) {
+    kernel_use_part(k, i);
+    bool next = memory_of(k, n, &offset) == memory && offset == dim_add(d, first, dim_int(d, i));
+    kernel_use_part(k, 0);
+    if (!next) return NULL;
+  }
+  return arena_printf(k->arena, "tl.load(%s%s)", words_at(k, memory, first, k->nparts), mask);
+}
+
+/* The bits of a part, at their place in the word. */
+static const char *part_bits(Kernel *k, Node *n, uint32_t part) {
+  Dim index[GRAPH_RANK_MAX];
+  DType t = n->type.dtype;
+  int bits = (int)dtype_bits(t);
+  kernel_use_part(k, part);
+  group_index(k->f, k->group, n, index);
+  Value v = kernel_value(k, n->args[0].node, index); /* a copy has its index */
+  const char *text = arena_printf(k->arena, "(%s).to(tl.uint%d, bitcast=True).to(tl.int32)",
+                                  kernel_cast(k, v, t), bits);
+  kernel_use_part(k, 0);
+  return part ? arena_printf(k->arena, "(%s << %d)", text, bits * (int)part) : text;
+}
+
+static const char *joined_word(Kernel *k, Node *n) {
+  bool keeps = k->keeps_halves;
+  k->keeps_halves = true;
+  const char *word = part_bits(k, n, 0);
+  for (uint32_t i = 1; i < k->nparts; i++)
+    word = arena_printf(k->arena, "%s | %s", word, part_bits(k, n, i));
+  k->keeps_halves = keeps;
+  return word;
+}
+
+static void store_word(Kernel *k, Node *n) {
+  Dim element[GRAPH_RANK_MAX];
+  const char *axes = k->masks[AXIS_X | (k->group->crossed ? AXIS_R : 0)];
+  const char *mask = axes ? arena_printf(k->arena, ", mask=%s", axes) : "";
+  const char *word = loaded_word(k, n, mask), *name = kernel_fresh(k, "word");
+  kernel_line(k, "%s = %s", name, word ? word : joined_word(k, n));
+  group_index(k->f, k->group, n, element);
+  Dim offset = linear_of_index(k->graph->dims, element, n->type.shape, n->type.rank);
+  kernel_line(k, "tl.store(%s, %s%s)", words_at(k, n, offset, k->nparts), name, mask);
+}
+
 /* A node with one value a row is computed once for strips along the row. */
 static void compute_parts(Kernel *k, Node *n) {
+  if (k->group->words) {
+    store_word(k, n);
+    return;
+  }
   bool once = strips_along_rows(k) && k->f->role[n->id] == ROLE_ROW;
   for (uint32_t i = 0; i < (once ? 1 : k->nparts); i++) {
     kernel_use_part(k, i);

@@ -18,7 +18,8 @@
 #include "planner/tiling/panels.h"
 #include "planner/tiling/weight_rows.h"
 
-enum { ROWS_PACKED = 512 }; /* fewer are one or few tiles, each of which copies the operand */
+/* Fewer rows are one or few tiles, each of which copies the operand: words by their elements. */
+enum { ROWS_PACKED = 512, ROWS_OF_WORDS = 32 };
 enum { WINDOWS_PACKED = 128 }; /* of a convolution, which copies its weight in any case */
 
 typedef struct {
@@ -409,10 +410,31 @@ static bool turn_given_matrix(Freeze *f, Node *n) {
   return true;
 }
 
+/* A right operand of bytes whose columns pass dense_operands copied, before that copy. */
+static Node *before_copy(Node *right) {
+  uint32_t axes[GRAPH_RANK_MAX];
+  Node *copy = strided_unpermuted(right, axes);
+  return copy != right && axes[0] == 1 && graph_is(copy, OP_nereid_dense_default)
+             ? copy->args[0].node : NULL;
+}
+
+/* Bytes whose rows are next to each other are copied in any case: into panels. */
+static void pack_given_bytes(Freeze *f, Node *n) {
+  Node *right = n->args[1].node, *turned = before_copy(right);
+  if (!turned) {
+    turn_given_matrix(f, n);
+    return;
+  }
+  Build b = freeze_build(f, n);
+  n->args[1].node = build_transpose(&b, turned, 0, 1);
+  if (!has_words(f->g, n) || !pack_panels(f, n)) n->args[1].node = right;
+}
+
 static void pack_given_matrix(Freeze *f, Node *n) {
   Node *left = n->args[0].node, *right = n->args[1].node;
   if (turn_given_matrix(f, n)) return;
-  if (right->id >= f->nids || dim_likely(f->g->dims, n->type.shape[0]) < ROWS_PACKED) return;
+  int64_t least = strided_word(right->type.dtype) > 1 ? ROWS_OF_WORDS : ROWS_PACKED;
+  if (right->id >= f->nids || dim_likely(f->g->dims, n->type.shape[0]) < least) return;
   if (!has_words(f->g, n) || (!f->packed[right->id] && !pack_panels(f, n))) return;
   if (!f->packed[right->id]) f->packed[right->id] = n->args[1].node;
   n->args[1] = arg_node(f->packed[right->id]);
@@ -426,6 +448,7 @@ static void walk_matrices(Freeze *f) {
     if (!graph_is_any(n, OP_aten_mm_default, OP_nereid_int8_mm_default)) continue;
     if (is_constant_arg(f, &n->args[1])) pack_matrix(f, n);
     else if (graph_is(n, OP_aten_mm_default)) pack_given_matrix(f, n);
+    else pack_given_bytes(f, n);
   }
 }
 
