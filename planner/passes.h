@@ -42,6 +42,7 @@ X(merge_turned, PRIMS, PRIMS, pass_merge_turned, FUSED | FOR_GPU, 0, "computes o
 X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions, and in graphs that are given such") \
 X(join_fields, PRIMS, PRIMS, pass_join_fields, FUSED, 0, "makes one expression of fields of a word that are taken apart and stacked") \
 X(packed_products, PRIMS, PRIMS, pass_packed_products, FUSED | FOR_GPU, 0, "has products read weights of few bits, and compute their elements in tiles") \
+X(few_rows, PRIMS, PRIMS, pass_few_rows, FUSED | FOR_CPU, 0, "has products of few rows read weights along the sum, of few bits too, and compute their elements in registers") \
 X(align_rows, PRIMS, PRIMS, pass_align_rows, FUSED | FOR_GPU, 0, "pads rows of products' operands that begin at no multiple of 16 bytes") \
 X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED, 0, "has operands of products written as matrices by the kernels that compute them anyway") \
 X(choose_libraries, PRIMS, PRIMS, pass_choose_libraries, LIBRARIES, 0, "makes calls of libraries (cuBLAS, BLAS, oneDNN) of the products that they compute faster") \
@@ -51,6 +52,7 @@ X(round_operands, PRIMS, PRIMS, pass_round_operands, FUSED | FOR_GPU, 0, "rounds
 X(split_k, PRIMS, PRIMS, pass_split_k, FUSED, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \
 X(split_reductions, PRIMS, PRIMS, pass_split_reductions, FUSED | FOR_GPU, 0, "cuts reductions with few programs, or of columns, into parts, and scans with few programs") \
 X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \
+X(order_few_rows, PRIMS, PRIMS, pass_order_few_rows, FUSED | FOR_CPU, 0, "puts operands of these products in the order in which vectors read them") \
 X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \
 X(join_weights, PRIMS, PRIMS, pass_join_weights, FUSED | FROZEN | FOR_GPU, 0, "copies small weights that runs are given, to the order in which they are read, by one kernel") \
 X(pack, PRIMS, PRIMS, pass_pack, FROZEN | FOR_CPU, 0, "packs weights of matrix products into panels for CPUs") \

@@ -276,18 +276,20 @@ static IndexRange wrap_range(Ranger *r, DType t, IndexRange x) {
              : unknown;
 }
 
+/* The range of what n computes, before it wraps around. */
+static IndexRange computed_range(Ranger *r, const Node *n) {
+  if (n->kind == NODE_INPUT) return input_value_range(r, n->input.fixed);
+  if (n->kind == NODE_GETITEM) return item(r, n);
+  Rule *rule = n->kind == NODE_CALL ? rules[n->op->id].value : NULL;
+  return rule ? rule(r, n) : unknown;
+}
+
 static IndexRange compute_range(Ranger *r, const Node *n) {
   if (n->type.kind != VALUE_TENSOR) return unknown;
   DType t = n->type.dtype;
   if (++r->steps > STEPS_MAX || r->depth >= DEPTH_MAX) return wrap_range(r, t, unknown);
   r->depth++;
-  IndexRange x = unknown;
-  if (n->kind == NODE_INPUT) x = input_value_range(r, n->input.fixed);
-  else if (n->kind == NODE_GETITEM) x = item(r, n);
-  else if (n->kind == NODE_CALL) {
-    Rule *rule = rules[n->op->id].value;
-    if (rule) x = rule(r, n);
-  }
+  IndexRange x = computed_range(r, n);
   r->depth--;
   return wrap_range(r, t, x);
 }
@@ -302,6 +304,17 @@ bool index_is_inside(Graph *g, const Node *n, Dim lo, Dim hi) {
   IndexRange x = index_range(g, n);
   return x.lo && x.hi && dim_range(g->dims, dim_sub(g->dims, x.lo, lo)).lo >= 0 &&
          dim_range(g->dims, dim_sub(g->dims, hi, x.hi)).lo > 0;
+}
+
+bool index_never_wraps(Graph *g, const Node *n) {
+  Ranger r = {.g = g, .d = g->dims, .depth = 1};
+  DType t = n->type.dtype;
+  if (n->type.kind != VALUE_TENSOR || dtype_is_float(t) || dtype_bits(t) > 16) return false;
+  IndexRange x = computed_range(&r, n);
+  int64_t lo = dtype_is_signed(t) ? -(1ll << (dtype_bits(t) - 1)) : 0;
+  int64_t hi = lo + (1ll << dtype_bits(t)) - 1;
+  return x.lo && x.hi && x.lo->kind != DIM_HUGE && x.hi->kind != DIM_HUGE &&
+         dim_range(r.d, x.lo).lo >= lo && dim_range(r.d, x.hi).hi <= hi;
 }
 
 bool index_is_not_zero(Graph *g, const Node *n) {

@@ -12,6 +12,8 @@ typedef struct {
 
 /* Is it known that n's elements are among lo ... hi - 1? */
 bool index_is_inside(Graph *g, const Node *n, Dim lo, Dim hi);
+/* Is what n computes, an integer of at most 16 bits, known to fit its dtype? */
+bool index_never_wraps(Graph *g, const Node *n);
 /* Is it known that none of n's elements is 0? */
 bool index_is_not_zero(Graph *g, const Node *n);
 

@@ -23,6 +23,7 @@
 #include "planner/plan/plan.h"
 #include "planner/plan/tiles.h"
 #include "planner/tiling/panels.h"
+#include "planner/tiling/few_rows.h"
 #include "planner/tiling/weight_rows.h"
 
 /* A group's step, but for its buffers, and its kernel. */
@@ -393,6 +394,7 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
     bool panels = c->g->host && panels_of(g->nodes.data[0]->args[1].node);
     if (kind == PRIM_CONVOLUTION && !panels) kernel_conv(&text, k);
     else if (weight_has_rows(c->g, g->nodes.data[0])) kernel_weight_rows(&text, k);
+    else if (c->g->host && few_rows_suit(g->nodes.data[0])) kernel_few_rows(&text, k);
     else if (kind == PRIM_CONVOLUTION_WEIGHT) kernel_conv_weight(&text, k);
     else kernel_matmul(&text, k);
     tiles_matmul(&tiles, g, &s);

@@ -555,9 +555,28 @@ static void narrow_pointwise(Kernel *k, const Node *n, Pointwise *p) {
   p->compute = DT_I32;
 }
 
+static bool is_short(DType t) { return dtype_is_int(t) && t != DT_I1 && dtype_bits(t) <= 16; }
+
+/* Computes in 32 bits instead of 8 or 16, and casts from there; false: it does not. */
+static bool widen_pointwise(Kernel *k, const Node *n, Pointwise *p) {
+  bool wide = !is_short(p->compute) && p->compute != DT_I32;
+  if (!k->widens || wide || strstr(p->text, "int")) return false;
+  bool narrows = p->narrow && p->narrow != n->type.dtype;
+  bool fits = is_short(n->type.dtype) ? !narrows && index_never_wraps(k->graph, n)
+                                      : !p->narrow && !strcmp(p->text, "{0}");
+  for (uint32_t i = 0; i < p->noperands; i++)
+    fits &= is_short(p->dtypes[i]) || p->dtypes[i] == DT_I32;
+  if (!fits) return false;
+  for (uint32_t i = 0; i < p->noperands; i++) p->dtypes[i] = DT_I32;
+  p->compute = DT_I32;
+  p->narrow = DT_NONE;
+  return true;
+}
+
 static Value pointwise(Kernel *k, Node *n, const Dim *index) {
   Pointwise p = pointwise_of(k->graph, n);
   narrow_pointwise(k, n, &p);
+  bool widened = widen_pointwise(k, n, &p);
   const char *operands[8] = {0};
   bool branches = prim_branches(n);
   for (uint32_t i = 0; i < p.noperands; i++) {
@@ -566,9 +585,9 @@ static Value pointwise(Kernel *k, Node *n, const Dim *index) {
       operands[i] = wanted_only(k, n, index, p.dtypes[i], operands[i]);
   }
   const char *text = kernel_fill(k, p.text, operands);
-  DType held = n->type.dtype == DT_I64 && p.compute == DT_I32 && k->narrows
-                   ? DT_I32
-                   : kernel_held(n->type.dtype);
+  DType held = kernel_held(n->type.dtype);
+  if (held == DT_I64 && p.compute == DT_I32 && k->narrows) held = DT_I32;
+  if (is_short(held) && widened) held = DT_I32;
   bool cast = held != p.compute && n->type.dtype != DT_I1;
   if (is_float8(p.narrow) && n->type.dtype == p.narrow && kernel_held(p.compute) == p.compute) {
     text = arena_printf(k->arena, "(%s)", text);

@@ -121,6 +121,7 @@ typedef struct {
   VEC(KernelLoad) ahead;
   bool fills; /* loads give 0 where their mask is false */
   bool narrows;      /* integers of 64 bits whose values fit are computed in 32 */
+  bool widens;       /* those of 8 and 16 bits that never wrap around as well */
   bool keeps_halves; /* loads of 16-bit floats are not widened */
   Text body;
   int indent; /* of statements */
@@ -243,6 +244,7 @@ bool kernel_loops_once(Kernel *k);
 /* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
 void kernel_loops(Text *out, Kernel *k, bool looped);
 void kernel_matmul(Text *out, Kernel *k);
+void kernel_few_rows(Text *out, Kernel *k);
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape);
 void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape);
 void kernel_conv(Text *out, Kernel *k);

@@ -1,4 +1,7 @@
-/* Pass packed_products: for GPUs, products whose right operand is computed from packed weights read
+/* Passes packed_products, few_rows and order_few_rows, for products that compute their right
+ * operand themselves.
+ *
+ * Pass packed_products: for GPUs, products whose right operand is computed from packed weights read
  * these, and compute the operand's tiles themselves.
  *
  * A weight of few bits is an expression of what memory has: integers of several fields or narrow
@@ -10,10 +13,16 @@
  *                                    as well
  *
  * A kernel reads such a weight once for each of its tiles of rows, and computes it as often.  With
- * many rows a weight in memory is faster. */
+ * many rows a weight in memory is faster.
+ *
+ * Pass few_rows: for CPUs, the same of products of few rows whose weight memory has along the sum,
+ * packed or as it is.  Pass order_few_rows puts their operands in the order in which vectors read
+ * them (planner/tiling/few_rows.h), when copies are not removed any more. */
+#include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
+#include "planner/tiling/few_rows.h"
 #include "planner/tiling/tiling.h"
 
 /* The rows of a product with which a weight that is written to memory takes as long, as measured on
@@ -151,6 +160,139 @@ bool pass_packed_products(Graph *g) {
   const uint32_t *uses = graph_use_counts(g, scratch);
   for (Node *n = g->first; n; n = n->next)
     if (n->kind == NODE_CALL && is_product(g, n)) choose(g, n, uses);
+  arena_free(scratch);
+  return diag_errors(g->diags) == 0;
+}
+
+/* ---- few rows on a CPU ---- */
+
+/* An index into the weight, and the place in memory of the largest tensor of its expression. */
+typedef struct {
+  Weight *w;
+  const Node *user;
+  const Dim *index;
+  double *most;
+  Dim *offset; /* NULL: it is not known */
+} Place;
+
+static void find_place(Weight *w, Node *n, const Dim *index, double *most, Dim *offset);
+
+static void place_operand(Node **operand, void *ctx) {
+  const Place *p = ctx;
+  Dim at[GRAPH_RANK_MAX];
+  if ((*operand)->type.kind != VALUE_TENSOR) return;
+  broadcast_index(p->w->g, p->user, p->index, *operand, at);
+  find_place(p->w, *operand, at, p->most, p->offset);
+}
+
+static void find_place(Weight *w, Node *n, const Dim *index, double *most, Dim *offset) {
+  if (!is_computed(w, n)) {
+    double bytes = elements_of(w->g, n) * dtype_bytes(n->type.dtype);
+    if (bytes <= *most) return;
+    *most = bytes;
+    *offset = linear_of_index(w->g->dims, index, n->type.shape, n->type.rank);
+    return;
+  }
+  PrimKind k = prim_kind(n->op);
+  if (prim_is_view(n)) {
+    Dim from[GRAPH_RANK_MAX];
+    view_index(w->g, n, index, from);
+    find_place(w, view_operand(n), from, most, offset);
+  } else if (k == PRIM_POINTWISE) {
+    Place p = {w, n, index, most, offset};
+    graph_each_use(n, place_operand, &p);
+  } else if (k != PRIM_CREATE) {
+    w->bad = true;
+  }
+}
+
+/* Do so many elements along the sum share each element of memory, which are next to each other? */
+static bool has_fields(Weight *w, Node *right, int64_t fields) {
+  Dims *d = w->g->dims;
+  const Dim *shape = right->type.shape;
+  if (shape[0]->value % fields) return false;
+  Dim lane = dim_shared_index(d, "lane", dim_int(d, shape[0]->value / fields));
+  Dim field = dim_shared_index(d, "field", dim_int(d, fields));
+  Dim column = dim_shared_index(d, "n", shape[1]), offset = NULL;
+  Dim k = dim_add(d, dim_mul(d, lane, dim_int(d, fields)), field);
+  double most = 0;
+  find_place(w, right, (Dim[]){k, column}, &most, &offset);
+  if (w->bad || !offset || (fields > 1 && dim_mentions(offset, field))) return false;
+  return !dim_mentions(dim_sub(d, offset, lane), lane);
+}
+
+static int64_t fields_of(Weight *w, Node *right) {
+  for (int64_t fields = 1; fields <= FEW_ROWS_FIELDS; fields *= 2)
+    if (has_fields(w, right, fields)) return fields;
+  return 0;
+}
+
+/* A weight that each run is given, or one of few bits; one row of the former is a sum of its
+ * products (gemv_to_reduction). */
+static bool reads_once(Weight *w, const Node *n, const bool *constant) {
+  Node *right = n->args[1].node, *source = source_of(right);
+  read_weight(w, right);
+  double own = w->elements * dtype_bytes(right->type.dtype);
+  if (w->bad || w->bytes > own) return false;
+  if (!is_computed(w, source))
+    return source->kind == NODE_INPUT && !constant[source->id] && !dim_is(n->type.shape[0], 1);
+  return w->bytes <= BYTES_MOST * own && 2 * w->packed >= w->bytes;
+}
+
+static bool has_few_known_rows(const Node *n) {
+  enum { COLUMNS_FEWEST = 64, DEPTH_FEWEST = 128 };
+  if (!graph_is(n, OP_aten_mm_default)) return false;
+  const ValueType *x = &n->args[0].node->type, *t = &n->type;
+  bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]) && dim_is_int(x->shape[1]);
+  return known && t->shape[0]->value > 0 && t->shape[0]->value <= FEW_ROWS_MOST &&
+         t->shape[1]->value >= COLUMNS_FEWEST && x->shape[1]->value >= DEPTH_FEWEST &&
+         dtype_is_float(x->dtype) && build_wide(x->dtype) == DT_F32;
+}
+
+/* The order of the sum; width 0: it is not read by vectors. */
+static FewRows order_of(Graph *g, const Node *n, const uint32_t *uses) {
+  Node *right = n->args[1].node;
+  Weight w = {.g = g, .uses = uses, .elements = elements_of(g, right)};
+  int64_t fields = fields_of(&w, right);
+  if (!fields) return (FewRows){0};
+  return few_rows_vectors(n->type.shape[0]->value, right->type.shape[0]->value, fields);
+}
+
+static void order_few(Graph *g, Node *n, const uint32_t *uses) {
+  FewRows f = order_of(g, n, uses);
+  if (!f.width) return;
+  Build b = build_at(g, n);
+  if (setjmp(b.in.failed)) return;
+  n->args[0] = arg_node(few_rows_left(&b, n->args[0].node, &f));
+  n->args[1] = arg_node(build_to(&b, few_rows_right(&b, n->args[1].node, &f), DT_F32));
+}
+
+static void choose_few(Graph *g, Node *n, const uint32_t *uses, const bool *constant) {
+  Weight w = {.g = g, .uses = uses, .elements = elements_of(g, n->args[1].node)};
+  if (!reads_once(&w, n, constant) || !order_of(g, n, uses).width) return;
+  Build b = build_at(g, n);
+  if (setjmp(b.in.failed)) return;
+  Arg args[] = {n->args[0], n->args[1], arg_dtype(n->type.dtype)};
+  build_become(&b, OP_nereid_packed_mm_default, 3, args);
+}
+
+bool pass_few_rows(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  const uint32_t *uses = graph_use_counts(g, scratch);
+  const bool *constant = constants_find(g, scratch);
+  for (Node *n = g->first; n; n = n->next)
+    if (n->kind == NODE_CALL && has_few_known_rows(n)) choose_few(g, n, uses, constant);
+  arena_free(scratch);
+  return diag_errors(g->diags) == 0;
+}
+
+bool pass_order_few_rows(Graph *g) {
+  Arena *scratch = arena_child(g->arena);
+  const uint32_t *uses = graph_use_counts(g, scratch);
+  for (Node *n = g->first, *next, *last = g->last; n; n = n == last ? NULL : next) {
+    next = n->next;
+    if (few_rows_suit(n)) order_few(g, n, uses);
+  }
   arena_free(scratch);
   return diag_errors(g->diags) == 0;
 }

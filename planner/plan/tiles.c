@@ -11,6 +11,7 @@
 #include "planner/tiling/panels.h"
 #include "planner/tiling/parked_rows.h"
 #include "planner/tiling/tiling.h"
+#include "planner/tiling/few_rows.h"
 #include "planner/tiling/weight_rows.h"
 
 /* ---- lists ---- */
@@ -627,6 +628,15 @@ static StepChoice turned_choice(const Tiles *t, const Group *g, const Node *pane
   return c;
 }
 
+static StepChoice few_rows_choice(const Tiles *t, const Group *g) {
+  StepChoice c = choice_new(t);
+  add_choice_constexpr(t, &c, "BM", g->extent[1]->value);
+  add_choice_constexpr(t, &c, "BN", FEW_ROWS_COLUMNS);
+  c.grid[0] = blocks_of_size(t, g->extent[2], FEW_ROWS_COLUMNS);
+  c.grid[1] = g->extent[0];
+  return c;
+}
+
 /* An extent as tiles are chosen for it: an open one is not taken for a small one, since tiles of
  * few rows are slow for many.  0: nothing is known. */
 static int64_t tiled_extent(const Tiles *t, Dim n) {
@@ -851,6 +861,10 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
   bool known = group_product(t, g, &p);
   if (!t->gpu) {
     const Node *right = g->nodes.data[0]->args[1].node;
+    if (t->graph->host && few_rows_suit(g->nodes.data[0])) {
+      add_step_choice(t, s, few_rows_choice(t, g));
+      return;
+    }
     const Node *turned = panels_turned(t->graph, g->nodes.data[0]);
     bool panels = panels_of(right) != NULL;
     if (turned) {

@@ -1,0 +1,293 @@
+/* Kernels of GROUP_MATMUL: few rows times a weight that memory has along the sum
+ * (planner/tiling/few_rows.h), whose elements may be computed from fields of a few bits. */
+#include <string.h>
+
+#include "planner/kernels/kernel_fields.h"
+#include "planner/kernels/kernel_product.h"
+#include "planner/tiling/few_rows.h"
+
+/* AT_ONCE: columns; a weight is multiplied by SCALES at most after sums. */
+enum { AT_ONCE = 2, SCALES = 4, OUTER = 8, GROUP = 12, STEP = 16 /* indents of lines */ };
+
+typedef struct {
+  Kernel *k;
+  FewRows f;
+  int at_once;
+  Dim group, step, lane, column[AT_ONCE];
+  Element inner[FEW_ROWS_FIELDS]; /* of the weight of a column: of each field, ... */
+  Element scale[SCALES];          /* ... and what multiplies all of them in a group */
+  uint32_t scales;
+} Few;
+
+/* The elements of a vector's field along the sum. */
+static Dim sum_index(const Few *x, int64_t field) {
+  Dims *d = x->k->graph->dims;
+  Dim block = dim_mul(d, x->group, dim_index_size(d, x->step));
+  block = dim_add(d, block, x->step);
+  Dim at = dim_add(d, dim_mul(d, block, dim_int(d, x->f.fields)), dim_int(d, field));
+  return dim_add(d, dim_mul(d, at, dim_int(d, x->f.width)), x->lane);
+}
+
+/* ---- scales of groups ---- */
+
+static bool is_same_in_group(const Few *x, Node *n, const Dim *at);
+
+typedef struct {
+  const Few *x;
+  const Node *user;
+  const Dim *at;
+  bool same;
+} Operands;
+
+static void look_at_operand(Node **operand, void *ctx) {
+  Operands *o = ctx;
+  Dim at[GRAPH_RANK_MAX];
+  if ((*operand)->type.kind != VALUE_TENSOR) return;
+  broadcast_index(o->x->k->graph, o->user, o->at, *operand, at);
+  o->same &= is_same_in_group(o->x, *operand, at);
+}
+
+/* Is the element the same for all steps and lanes of a group? */
+static bool is_same_in_group(const Few *x, Node *n, const Dim *at) {
+  bool varies = false;
+  for (uint32_t i = 0; i < n->type.rank; i++)
+    varies |= dim_mentions(at[i], x->step) || dim_mentions(at[i], x->lane);
+  if (!varies) return true;
+  if (n->kind != NODE_CALL || kernel_loads(x->k, n) || prim_reads_size(n)) return false;
+  if (prim_is_view(n)) {
+    Dim from[GRAPH_RANK_MAX];
+    view_index(x->k->graph, n, at, from);
+    return is_same_in_group(x, view_operand(n), from);
+  }
+  if (prim_kind(n->op) != PRIM_POINTWISE) return false;
+  Operands o = {x, n, at, true};
+  graph_each_use(n, look_at_operand, &o);
+  return o.same;
+}
+
+static bool is_wider_float(const Node *n) {
+  if (!graph_is(n, OP_aten_to_dtype)) return false;
+  DType from = n->args[0].node->type.dtype, to = n->type.dtype;
+  return dtype_is_float(from) && dtype_is_float(to) && dtype_bits(from) <= dtype_bits(to);
+}
+
+/* Goes through a product of floats one of which is the same in a group, which becomes `scale`. */
+static bool take_factor(const Few *x, Element *e, Element *scale) {
+  const Node *n = e->node;
+  Element by[2] = {{.node = NULL}};
+  bool same[2];
+  if (!graph_is(n, OP_aten_mul_Tensor)) return false;
+  for (int i = 0; i < 2; i++) {
+    by[i].node = n->args[i].kind == ARG_NODE ? n->args[i].node : NULL;
+    if (!by[i].node || by[i].node->type.kind != VALUE_TENSOR ||
+        !dtype_is_float(by[i].node->type.dtype))
+      return false;
+    broadcast_index(x->k->graph, n, e->at, by[i].node, by[i].at);
+    same[i] = is_same_in_group(x, by[i].node, by[i].at);
+  }
+  if (same[0] == same[1]) return false;
+  *scale = by[same[1]];
+  *e = by[same[0]];
+  return true;
+}
+
+/* Goes from an element to the factor of it that varies in a group; returns how many others `scale`
+ * has.  Casts to wider floats change nothing. */
+static uint32_t take_factors(const Few *x, Element *e, Element *scale) {
+  Graph *g = x->k->graph;
+  uint32_t n = 0;
+  for (;;) {
+    Node *node = e->node;
+    Dim from[GRAPH_RANK_MAX];
+    if (node->kind != NODE_CALL || kernel_loads(x->k, node) || prim_reads_size(node)) return n;
+    if (n < SCALES && take_factor(x, e, &scale[n])) {
+      n++;
+      continue;
+    }
+    if (prim_is_view(node)) {
+      view_index(g, node, e->at, from);
+      e->node = view_operand(node);
+    } else if (is_wider_float(node)) {
+      broadcast_index(g, node, e->at, node->args[0].node, from);
+      e->node = node->args[0].node;
+    } else {
+      return n;
+    }
+    memcpy(e->at, from, sizeof from);
+  }
+}
+
+/* Sets the weight's elements in groups of so many steps; false: its scales are not the same for all
+ * fields. */
+static bool find_elements(Few *x, int column) {
+  Node *right = x->k->group->nodes.data[0]->args[1].node;
+  x->scales = 0;
+  for (int64_t i = 0; i < x->f.fields; i++) {
+    Element scale[SCALES];
+    Element whole = {.node = right, .at = {sum_index(x, i), x->column[column]}};
+    x->inner[i] = whole;
+    uint32_t n = take_factors(x, &x->inner[i], scale);
+    bool same = i == 0 || n == x->scales;
+    for (uint32_t s = 0; s < n && same && i > 0; s++)
+      same = fields_same_element(&scale[s], &x->scale[s]);
+    if (!same) return false;
+    memcpy(x->scale, scale, sizeof scale);
+    x->scales = n;
+  }
+  return true;
+}
+
+static void bind_groups(Few *x, int64_t blocks, int64_t steps) {
+  Dims *d = x->k->graph->dims;
+  x->group = dim_shared_index(d, "group", dim_int(d, blocks / steps));
+  x->step = dim_shared_index(d, "step", dim_int(d, steps));
+}
+
+/* Groups are as large as the scales with which they have most. */
+static void find_groups(Few *x, int64_t k) {
+  int64_t blocks = k / x->f.fields / x->f.width, best = blocks;
+  uint32_t most = 0;
+  for (int64_t steps = blocks; steps > 0; steps--) {
+    if (blocks % steps) continue;
+    bind_groups(x, blocks, steps);
+    if (!find_elements(x, 0) || x->scales <= most) continue;
+    most = x->scales;
+    best = steps;
+  }
+  bind_groups(x, blocks, best);
+}
+
+/* ---- text ---- */
+
+/* The lines that kernel_value adds, taken from the body. */
+static void take_lines(Kernel *k, Text *out) {
+  if (k->body.len) text_puts(out, k->body.data);
+  k->body = text_new(k->arena);
+}
+
+static void load_left(Few *x, Text *out) {
+  Kernel *k = x->k;
+  Node *left = k->group->nodes.data[0]->args[0].node;
+  for (int64_t i = 0; i < x->f.fields; i++) {
+    ConcatSource p = {.operand = left, .index = {k->group->index[1], sum_index(x, i)}};
+    Access a = kernel_access(k, &p, "m", "lane");
+    text_printf(out, "%*sx%lld = tl.load(%s)\n", STEP, "", (long long)i, a.pointers);
+  }
+}
+
+static const char *products_of_step(Few *x) {
+  Kernel *k = x->k;
+  Text out = text_new(k->arena);
+  load_left(x, &out);
+  k->indent = STEP;
+  for (int c = 0; c < x->at_once; c++) {
+    if (!find_elements(x, c)) x->scales = 0;
+    for (int64_t i = 0; i < x->f.fields; i++) {
+      Element *e = &x->inner[i];
+      const char *w = kernel_cast(k, kernel_value(k, e->node, e->at), DT_F32);
+      take_lines(k, &out);
+      text_printf(&out, "%*spart%d += %s * x%lld\n", STEP, "", c, w, (long long)i);
+    }
+  }
+  return out.data;
+}
+
+static const char *sums_of_group(Few *x) {
+  Kernel *k = x->k;
+  Text out = text_new(k->arena);
+  k->indent = GROUP;
+  for (int c = 0; c < x->at_once; c++) {
+    Text factors = text_new(k->arena);
+    if (!find_elements(x, c)) x->scales = 0;
+    for (uint32_t i = 0; i < x->scales; i++) {
+      Element *e = &x->scale[i];
+      text_printf(&factors, " * %s", kernel_cast(k, kernel_value(k, e->node, e->at), DT_F32));
+    }
+    take_lines(k, &out);
+    text_printf(&out, "%*stotal%d += part%d%s\n", GROUP, "", c, c,
+                factors.len ? factors.data : "");
+  }
+  return out.data;
+}
+
+/* A line for each column of those that are computed at once. */
+static const char *each_column(const Few *x, const char *line) {
+  Text out = text_new(x->k->arena);
+  for (int c = 0; c < x->at_once; c++) {
+    for (const char *s = line; *s; s++)
+      if (*s == '#') text_printf(&out, "%d", c);
+      else text_putn(&out, s, 1);
+  }
+  return out.data;
+}
+
+static void bind(Few *x) {
+  Kernel *k = x->k;
+  Dims *d = k->graph->dims;
+  Dim columns = k->group->extent[2];
+  k->narrows = k->widens = true;
+  product_bind(k);
+  for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = NULL;
+  x->lane = dim_shared_index(d, "lane", dim_int(d, x->f.width));
+  for (int c = 0; c < x->at_once; c++) {
+    const char *name = arena_printf(k->arena, "row%d", c);
+    x->column[c] = dim_shared_index(d, name, columns);
+    kernel_bind(k, x->column[c], name, 0);
+  }
+  find_groups(x, k->group->extent[3]->value);
+  kernel_bind(k, x->lane, "lane", AXIS_N);
+  kernel_bind(k, x->group, "group", 0);
+  kernel_bind(k, x->step, "step", 0);
+}
+
+static void take_names(Kernel *k) {
+  static const char *const names[] = {"first", "column", "lane", "each", "group", "step",
+                                      "x", "row", "part", "total"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    kernel_take(k, pool_name(k->graph->names, names[i]));
+}
+
+/* A tile of zeros for each column. */
+static const char *zeros(const Few *x, int indent, const char *name) {
+  return arena_printf(x->k->arena, "%*s%s# = tl.zeros([BM, %lld], dtype=tl.float32)\n", indent, "",
+                      name, (long long)x->f.width);
+}
+
+static const char *begin_columns(const Few *x) {
+  Kernel *k = x->k;
+  const char *columns = kernel_index(k, k->group->extent[2], NULL);
+  return arena_printf(k->arena, "%*srow# = tl.minimum(first + each + #, %s - 1)\n%s", OUTER, "",
+                      columns, zeros(x, OUTER, "total"));
+}
+
+void kernel_few_rows(Text *out, Kernel *k) {
+  const Group *g = k->group;
+  Dims *d = k->graph->dims;
+  Few x = {.k = k, .f = few_rows_of(g->nodes.data[0])};
+  x.at_once = few_rows_at_once(g->extent[1]->value);
+  take_names(k);
+  bind(&x);
+  size_t known = k->memo.len;
+  const char *products = products_of_step(&x);
+  k->memo.len = known; /* a loop's values end with it */
+  const char *sums = sums_of_group(&x);
+  k->memo.len = known;
+  k->indent = 4;
+  product_bind(k);
+  product_epilogue(k);
+  Slot slots[] = {
+      {"wide", kernel_wide(k)},
+      {"width", kernel_index(k, dim_int(d, x.f.width), NULL)},
+      {"m", kernel_extent(k, g->extent[1])},
+      {"n", kernel_extent(k, g->extent[2])},
+      {"at_once", kernel_index(k, dim_int(d, x.at_once), NULL)},
+      {"begin", each_column(&x, begin_columns(&x))},
+      {"groups", kernel_index(k, dim_index_size(d, x.group), NULL)},
+      {"zeros", each_column(&x, zeros(&x, GROUP, "part"))},
+      {"steps", kernel_index(k, dim_index_size(d, x.step), NULL)},
+      {"products", products},
+      {"sums", sums},
+      {"columns", each_column(&x, "        acc = tl.where(column == each + #, "
+                                  "tl.sum(total#, 1)[:, None], acc)\n")}};
+  kernel_emit(out, k, "few_rows.py", slots, sizeof slots / sizeof *slots);
+}
