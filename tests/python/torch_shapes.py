@@ -268,6 +268,66 @@ def attention(draw):
     return run, [(out, expected, bound)], f"{heads}x{n}x{dim} {causal} {dtype} {bm}x{bn}"
 
 
+def shares_of(q, k, causal):
+    """Shares of float64, and the binary logarithms of the rows' sums, [heads, rows]."""
+    scores = wide(q) @ wide(k).transpose(1, 2) * q.shape[2]**-0.5
+    if causal:
+        scores = scores + torch.full_like(scores, -math.inf).triu(1)
+    return torch.softmax(scores, -1), torch.logsumexp(scores, -1) / math.log(2)
+
+
+def near(expected):
+    """What an element of a product of rounded shares may be off by: 2^-5 of its row's mean."""
+    mean = expected.square().mean(-1, keepdim=True).sqrt()
+    return 2.0**-5 * (mean + mean.mean()) + 1e-6
+
+
+@family
+def attention_gradients(draw):
+    dtype, dim, causal, keeps = (draw.choice(x) for x in (
+        (torch.bfloat16, torch.float16), (64, 128), (False, True), (False, True)))
+    draw.start(64 if DEVICE == "cpu" else 600)
+    heads, n = draw.randint(1, 3), draw.size(zero=False)
+    arrays = Arrays(draw)
+    q, k, v, g = (normal(heads, n, dim, dtype=dtype) for _ in range(4))
+    p, sums = shares_of(q, k, causal)
+    out = (p @ wide(v)).to(dtype)
+    for x in (q, k, v, g, out, sums.float().flatten(), torch.ones(heads * n, device=DEVICE),
+              *(torch.ones_like(q) for _ in range(3))):
+        arrays.add(x)
+    pitch = -(-n // 32) * 32
+    q, k, v, g, out, sums, delta, dq, dk, dv = arrays.place()
+    kept = torch.zeros(heads, n, pitch, dtype=dtype, device=DEVICE)
+    ds = p * (wide(g) @ wide(v).transpose(1, 2) - (wide(out) * wide(g)).sum(-1, keepdim=True))
+    scale = dim**-0.5
+    expected = [ds @ wide(k) * scale, ds.transpose(1, 2) @ wide(q) * scale,
+                p.transpose(1, 2) @ wide(g)]
+    keys, queries = ((64, 32, 4, 2), (32, 32, 4, 2)) if DEVICE == "cpu" else (
+        draw.choice(((64, 64, 4, 2), (128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 4, 3))),
+        draw.choice(((64, 64, 4, 3), (64, 32, 4, 2)) if keeps else
+                    ((64, 64, 4, 3), (64, 128, 4, 2), (128, 64, 8, 2))))
+
+    def of(tile):
+        return dict(HEAD_DIM=dim, BLOCK_M=tile[0], BLOCK_N=tile[1], CAUSAL=causal,
+                    num_warps=tile[2], num_stages=tile[3])
+
+    def run():
+        module = KERNELS["attention_backward"]
+        module.row_sums[(-(-heads * n // 32),)](out, g, delta, heads * n, HEAD_DIM=dim, BLOCK=32)
+        more = dict(kept_ptr=kept, pitch=pitch) if keeps else {}
+        module.grad_keys[(-(-n // keys[0]), heads)](q, k, v, g, sums, delta, dk, dv, n, scale,
+                                                    **of(keys), **more)
+        grid = (-(-n // queries[0]), heads)
+        if keeps:
+            module.grad_query_of_kept[grid](kept, k, dq, n, pitch, n * pitch, scale,
+                                            **of(queries))
+        else:
+            module.grad_query[grid](q, k, v, g, sums, delta, dq, n, scale, **of(queries))
+    text = f"{heads}x{n}x{dim} {causal} {dtype} {keys} {queries} keeps {keeps}"
+    results = [(x, want, near(want)) for x, want in zip((dq, dk, dv), expected)]
+    return run, [*results, (delta, (wide(out) * wide(g)).sum(-1).flatten(), 1e-2)], text
+
+
 def row_arrays(draw, *more):
     """Rows of x and of the result, and arrays of a row's length."""
     dtype = draw.choice((torch.bfloat16, torch.float32, torch.float16))
