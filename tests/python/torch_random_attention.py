@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Attention and its gradients at random shapes and with random masks, beside float64.
 
-    torch_random_attention.py [cuda] [--count N] [--jobs N] [--seconds S] [--seed S] [CASE...]
+    torch_random_attention.py [cuda] [--count N] [--jobs N] [--seconds S] [--seed S]
+                              [--only graph,source,flex] [CASE...]
 
 N graphs (20) on tensors of the CPU.  With cuda on a GPU, of sizes up to 20,000 keys, and N / 5 of
 the example kernels and N / 5 of FlexAttention by torch.compile as well, in jobs that end after S
@@ -27,6 +28,8 @@ DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
 ATEN, OWN = "torch.ops.aten", "torch.ops.nereid"
 NONE = ", ".join(["None"] * 4)
 CAP = 8.0
+PARTS = 5  # processes of the example kernels, and of FlexAttention
+SCORES_MOST = 1 << 25  # whose float64 several processes have at a time
 TOLERANCE = 1.2e-2
 NAMES = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.bool: "b8",
          torch.int32: "i32"}
@@ -55,6 +58,10 @@ class Case:
         elif many > 2000 and pick.random() < .7:  # whole blocks, as in training
             self.rows = self.keys = 128 * pick.randint(16, 20)
             self.columns = self.width
+        while self.batch * self.heads * self.rows * self.keys > SCORES_MOST and self.batch > 1:
+            self.batch -= 1
+        if self.batch * self.heads * self.rows * self.keys > SCORES_MOST:
+            self.heads = self.kv = 2
         self.causal = self.kind == "mask" and pick.random() < .4
         self.heads_last = pick.random() < .5
         self.mask = self.bias = None
@@ -309,12 +316,35 @@ class Jobs:
                     command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)))
             name, process = self.running.pop(0)
             self.read(name, process.communicate()[0])
+            print(f"{name}: {tally.passed} passed, {tally.failed} failed so far", flush=True)
+
+
+def add_graphs(jobs, options):
+    for i in range(options.jobs):
+        jobs.add("graph", __file__, DEVICE, "--count", options.count, "--seed", options.seed,
+                 "--seconds", options.seconds, "--part", i, "--parts", options.jobs)
+
+
+def add_sources(jobs, options):
+    for name in "attention_gradients", "attention":
+        for i in range(PARTS):
+            jobs.add("source", ROOT / "tests/python/torch_shapes.py", "cuda", "--count",
+                     max(1, options.count // 5 // PARTS), "--seconds", options.seconds, "--seed",
+                     1000 * options.seed + i, name)
+
+
+def add_flex(jobs, options):
+    for i in range(PARTS):
+        jobs.add("flex", ROOT / "tests/python/torch_flex.py", "cuda", "--random",
+                 options.count // 5, "--most", 900, "--seed", options.seed, "--limit",
+                 options.seconds, "--part", i, "--parts", PARTS)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, value in ("--count", 20), ("--jobs", 1), ("--seconds", 600), ("--seed", 1):
         parser.add_argument(name, type=int, default=value)
+    parser.add_argument("--only", default="graph,source,flex")
     parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--parts", type=int, help=argparse.SUPPRESS)
     parser.add_argument("device", nargs="?", choices=("cuda", "cpu"), default="cpu")
@@ -332,21 +362,10 @@ def main():
     if DEVICE == "cpu":
         options.part, options.parts = 0, 1
         return run_cases(options)
-    jobs, more = Jobs(options.jobs), options.count // 5
-    limits = "--seed", options.seed, "--seconds", options.seconds
-    for i in range(options.jobs):
-        jobs.add("graph", __file__, DEVICE, "--count", options.count, *limits, "--part", i,
-                 "--parts", options.jobs)
-    for name in "attention_gradients", "attention":
-        for i in range(5):
-            jobs.add("source", ROOT / "tests/python/torch_shapes.py", "cuda", "--count",
-                     max(1, more // 5), "--seconds", options.seconds, "--seed",
-                     1000 * options.seed + i, name)
-    parts = min(5, options.jobs)
-    for i in range(parts):
-        jobs.add("flex", ROOT / "tests/python/torch_flex.py", "cuda", "--random", more, "--most",
-                 900, "--seed", options.seed, "--limit", options.seconds, "--part", i, "--parts",
-                 parts)
+    jobs = Jobs(options.jobs)
+    add = {"graph": add_graphs, "source": add_sources, "flex": add_flex}
+    for name in options.only.split(","):
+        add[name](jobs, options)
     jobs.run()
     print(*(f"{name}: {n}" for name, n in sorted(jobs.counts.items())), sep="\n")
     return tally.report()
