@@ -442,8 +442,8 @@ static int set_number(Execution *e, const PlanStep *step, StepState *s, uint32_t
   return nereid_launch_set_int(s->launch, s->param[i], value);
 }
 
-/* A kernel's indices have 64 bits only where a tensor that it writes has more elements than others
- * count whatever its symbols are. */
+/* A kernel's indices have 64 bits only where a tensor that it reads or writes has more elements
+ * than others count whatever its symbols are. */
 static int check_index_limit(const Execution *e, const PlanStep *step, const BufferState *b) {
   double least = 1;
   int64_t n = b->bytes / (int64_t)dtype_bytes(b->plan->dtype);
@@ -501,8 +501,7 @@ static int prepare_step(Execution *e, uint32_t i) {
   if (code || s->empty) return code;
   code = make_launch(step, s, grid);
   for (uint32_t j = 0; j < step->nargs && !code; j++) {
-    bool buffer = step->args[j].kind == STEP_BUFFER && s->param[j] >= 0;
-    if (buffer && image_of(s)->params[s->param[j]].written)
+    if (step->args[j].kind == STEP_BUFFER && s->param[j] >= 0)
       code = check_index_limit(e, step, &e->buffers[step->args[j].buffer]);
     if (!code) code = set_number(e, step, s, j);
   }
@@ -520,7 +519,7 @@ static int check_plan_step(const Execution *e, uint32_t i) {
   for (uint32_t j = 0; j < step->nargs && !code && !empty; j++) {
     if (step->args[j].kind != STEP_BUFFER) continue;
     const BufferState *b = &e->buffers[step->args[j].buffer];
-    if (is_made(b) && b->uses[0].step == i) code = check_index_limit(e, step, b);
+    if (!is_made(b) || b->uses[0].step == i) code = check_index_limit(e, step, b);
   }
   return code;
 }

@@ -117,6 +117,17 @@ static void count_slices(Fusion *f) {
   }
 }
 
+bool fusion_is_large(Graph *g, const Node *n) {
+  return n->type.kind == VALUE_TENSOR &&
+         dim_range(g->dims, value_numel(g, &n->type)).lo > INT32_MAX;
+}
+
+static bool has_large(Graph *g) {
+  for (const Node *n = g->first; n; n = n->next)
+    if (fusion_is_large(g, n)) return true;
+  return false;
+}
+
 Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   Fuser s = new_fuser(g, a, options);
   assign_groups(&s);
@@ -132,6 +143,7 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
   for (size_t i = 0; i < s.f->groups.len && options->columns; i++)
     fuse_find_words(s.f, s.f->groups.data[i]);
   count_slices(s.f);
+  s.f->large = has_large(g);
   return s.f;
 }
 

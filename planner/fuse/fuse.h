@@ -110,7 +110,11 @@ typedef struct {
   VEC(FusionRead) reads;
   VEC(FusionLoop) loops; /* in the order in which they begin */
   uint32_t barrier;      /* later nodes join no group before that of this number */
+  bool large;            /* a tensor is (fusion_is_large) */
 } Fusion;
+
+/* Has the tensor more than 2^31 elements, whatever its symbols are? */
+bool fusion_is_large(Graph *g, const Node *n);
 
 typedef struct {
   bool together; /* nodes share kernels; else each node that computes is a group of its own */

@@ -918,25 +918,31 @@ const char *kernel_parameters(Kernel *k) {
 }
 
 typedef struct {
-  Graph *g;
+  const Kernel *k;
+  bool *seen; /* by node id */
   bool found;
 } Large;
 
-static void note_large(Node **use, void *ctx) {
+/* Elements of a view are as far apart as those of the tensor in memory. */
+static void find_large(Node **use, void *ctx) {
   Large *l = ctx;
-  const ValueType *t = &(*use)->type;
-  if (t->kind == VALUE_TENSOR)
-    l->found |= dim_range(l->g->dims, value_numel(l->g, t)).lo > INT32_MAX;
+  Node *n = *use;
+  if (n->type.kind != VALUE_TENSOR || l->seen[n->id] || l->found) return;
+  l->seen[n->id] = true;
+  l->found = fusion_is_large(l->k->graph, n);
+  if (!kernel_loads(l->k, n)) graph_each_use(n, find_large, l);
 }
 
-const char *kernel_wide(const Kernel *k) {
-  Large l = {.g = k->graph};
+const char *kernel_wide(Kernel *k) {
+  Large l = {.k = k};
+  if (!k->f->large || k->wide) return k->wide ? k->wide : "";
+  l.seen = ARENA_ARRAY(k->arena, bool, k->graph->nids);
   for (size_t i = 0; i < k->group->nodes.len; i++) {
     Node *n = k->group->nodes.data[i];
-    note_large(&n, &l);
-    graph_each_use(n, note_large, &l);
+    find_large(&n, &l);
   }
-  return l.found ? ".to(tl.int64)" : "";
+  k->wide = l.found ? ".to(tl.int64)" : "";
+  return k->wide;
 }
 
 void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n) {

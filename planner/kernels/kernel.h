@@ -110,6 +110,7 @@ typedef struct {
   VEC(KernelTaken) taken;  /* names of variables */
   VEC(KernelRounded) rounded;
   const char *masks[8];  /* by axes: "xmask & rmask"; NULL: none is needed */
+  const char *wide;      /* kernel_wide, where it was asked for; else NULL */
   const char *condition; /* under which values are wanted now; NULL: always */
   const char *column;    /* of a tile's second axis in GROUP_ATTENTION; NULL: "e" */
   bool unrolls;          /* loops along a row are written out */
@@ -213,9 +214,9 @@ void kernel_use_part(Kernel *k, uint32_t part);
 /* The element of a PRIM_WINDOW, and of a strip's parts together. */
 Value kernel_window(Kernel *k, Node *n, const Dim *index);
 
-/* The cast that makes an index one of 64 bits, if a tensor has more than 2^31 elements whatever its
- * symbols are; else "". */
-const char *kernel_wide(const Kernel *k);
+/* The cast that makes an index one of 64 bits, if the kernel reads or writes a tensor that has more
+ * than 2^31 elements whatever its symbols are; else "". */
+const char *kernel_wide(Kernel *k);
 
 /* The whole function: the template, with name, parameters and body filled in, and `slots`. */
 void kernel_emit(Text *out, Kernel *k, const char *template, const Slot *slots, size_t n);

@@ -81,7 +81,8 @@ static void bind_axes(AttentionWriter *w) {
   kernel_bind(k, g->index[1], "m", AXIS_M);
   if (w->x.kind == ATTENTION_GRAD_QUERY) k->column = "d";
   kernel_bind(k, w->column, k->column ? k->column : "e", AXIS_N);
-  if (w->x.splits > 1) kernel_bind(k, g->element[0], "tl.program_id(1)", AXIS_B);
+  const char *share = arena_printf(k->arena, "tl.program_id(1)%s", kernel_wide(k));
+  if (w->x.splits > 1) kernel_bind(k, g->element[0], share, AXIS_B);
   if (!of_values || w->x.heads == w->x.key_heads) return;
   w->head = attention_bind(w, "head", w->x.sharing, "head", AXIS_B);
 }
@@ -280,6 +281,7 @@ const char *attention_place(AttentionWriter *w) {
   bool high = x->high || x->block_rows, last_first = high && x->kind != ATTENTION_GRAD_VALUE;
   bool cut = cuts(x->own_block);
   long long turns = (long long)w->shape->turns;
+  const char *wide = kernel_wide(w->k);
   Text t = text_new(a);
   if (cut)
     text_printf(&t, "    blocks = tl.cdiv(%s, %lld) * %s\n", w->own, (long long)x->own_block,
@@ -287,12 +289,13 @@ const char *attention_place(AttentionWriter *w) {
   else text_printf(&t, "    blocks = tl.cdiv(%s, BM)\n", w->own);
   const char *block = "tl.program_id(0) % blocks";
   if (turns == 1) {
-    text_puts(&t, "    batch = tl.program_id(0) // blocks\n");
+    text_printf(&t, "    batch = tl.program_id(0)%s // blocks\n", wide);
   } else if (dim_is_int(x->batches) && x->batches->value <= turns) {
-    text_printf(&t, "    batch = tl.program_id(0) %% %s\n", results);
+    text_printf(&t, "    batch = tl.program_id(0)%s %% %s\n", wide, results);
     block = arena_printf(a, "tl.program_id(0) // %s", results);
   } else {
-    text_printf(&t, "    batch = tl.program_id(0) // (blocks * %lld) * %lld\n", turns, turns);
+    text_printf(&t, "    batch = tl.program_id(0)%s // (blocks * %lld) * %lld\n", wide, turns,
+                turns);
     text_printf(&t, "    turns = tl.minimum(%s - batch, %lld)\n", results, turns);
     text_printf(&t, "    place = tl.program_id(0) %% (blocks * %lld)\n", turns);
     text_puts(&t, "    batch = batch + place % turns\n");
@@ -305,6 +308,7 @@ const char *attention_place(AttentionWriter *w) {
                 "    start = begin + block %% %s * BM",
                 block, tiles, (long long)x->own_block, tiles);
   else text_printf(&t, "    start = %s * BM", block);
+  if (*wide) text_puts(&t, "\n    start = start.to(tl.int64)");
   return t.data;
 }
 
@@ -339,10 +343,12 @@ static const char *start_in_tables(AttentionWriter *w, long long size) {
                       at, size, rest);
 }
 
-/* The loop over blocks of n, which begin at `start`. */
-const char *attention_loop(AttentionWriter *w) {
+/* The statements that find where a block begins. */
+static const char *find_start(AttentionWriter *w) {
   const Attention *x = &w->x;
   long long size = (long long)x->walked_block;
+  if (!size && *kernel_wide(w->k))
+    return "    for at in range(first, last, BN):\n        start = at";
   if (!size) return "    for start in range(first, last, BN):";
   if (tables_in_one_loop(w)) return start_in_tables(w, size);
   if (size == w->shape->bn)
@@ -362,6 +368,13 @@ const char *attention_loop(AttentionWriter *w) {
                       "        start = tl.load(table + i // (%lld // BN)) * %lld + "
                       "i %% (%lld // BN) * BN",
                       size, size, size);
+}
+
+/* The loop over blocks of n, which begin at `start`. */
+const char *attention_loop(AttentionWriter *w) {
+  const char *start = find_start(w);
+  if (!*kernel_wide(w->k)) return start;
+  return arena_printf(w->k->arena, "%s\n        start = start.to(tl.int64)", start);
 }
 
 const char *attention_edge(AttentionWriter *w) {
@@ -733,7 +746,7 @@ void attention_reserve_names(Kernel *k) {
       "delta", "seed",   "bits",    "keep",       "kept",     "dp",    "ds",    "dk",     "dmask",
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
       "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base",
-      "r",     "order"};
+      "r",     "order", "at"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }

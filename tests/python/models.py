@@ -131,6 +131,19 @@ def check_threads():
     check(not wrong, f"threads: {wrong}")
 
 
+LARGE = """def forward(self, x: "u8[s0, 2]"):
+    y = torch.ops.aten.amax.default(x, [0, 1])
+    return (y,)
+"""
+
+
+def check_large_inputs():
+    """A kernel that reads 2^31 elements where it may be fewer; no page of them is touched."""
+    model = nereid.load(LARGE, device="cpu")
+    raises("a large input", nereid.NereidError, lambda: model(np.zeros((1100000000, 2), "u1")),
+           "x has 2200000000 elements", "--range")
+
+
 def check_mistakes():
     model = nereid.load(TEXT)
     x = rows(3)
@@ -540,8 +553,8 @@ def check_lazy():
 
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
-             check_mistakes, check_files, check_build, check_kernel, check_onnx,
-             check_numpy_numbers, check_first_sizes, check_names, check_items, check_choices,
-             check_torch, check_rounded, check_narrow, check_lazy):
+             check_large_inputs, check_mistakes, check_files, check_build, check_kernel,
+             check_onnx, check_numpy_numbers, check_first_sizes, check_names, check_items,
+             check_choices, check_torch, check_rounded, check_narrow, check_lazy):
     test()
 sys.exit(report())
