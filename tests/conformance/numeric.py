@@ -30,14 +30,14 @@ def as_value(value, path):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def run_case(case, device, more=(), **params):
+def run_case(case, device, more=(), program=NEREID, **params):
     """Runs a case in a folder of its own.  Returns (command, largest errors by output, output)
     or raises RuntimeError with the program's messages."""
     device, target = widths.place(device, case.name)
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     args, defines, grid, expected = case.make(rng, **{**case.params, **params})
     with tempfile.TemporaryDirectory() as tmp:
-        command = [NEREID, "run", f"{case.file}:{case.kernel}", "--grid", grid,
+        command = [program, "run", f"{case.file}:{case.kernel}", "--grid", grid,
                    "--device", device, *case.options, *more]
         command += ["--target", target] if target else []
         command += [f"{name}={as_value(v, f'{tmp}/{name}.npy')}" for name, v in args.items()]
