@@ -86,15 +86,17 @@ static void note_accesses_of_block(Ptx *p, const NestBlock *b, bool in_loop) {
   }
 }
 
-/* Bytes that are copied stay in words: apart they take four times the registers. */
+/* Bytes and numbers of 16 bits that are copied stay in words: apart they take four times the
+ * registers, or twice. */
 static bool spread_words(Ptx *p, const NestBlock *b) {
   bool changed = false;
   for (const NestStmt *s = b->first; s; s = s->next) {
     for (uint32_t i = 0; i < s->nregions; i++) changed |= spread_words(p, s->regions[i]);
     if (s->code != NEST_MOV || s->srcs[0].kind != REF_VAR || s->dsts[0].kind != REF_VAR) continue;
     const NestVar *x = s->srcs[0].var, *y = s->dsts[0].var;
-    bool bytes = dtype_bits(x->dtype) == 8 && x->dtype == y->dtype && x->count == y->count;
-    if (!bytes || ptx_reg(p, x)->want == ptx_reg(p, y)->want) continue;
+    unsigned bits = dtype_bits(x->dtype);
+    bool alike = x->dtype == y->dtype && x->count == y->count;
+    if ((bits != 8 && bits != 16) || !alike || ptx_reg(p, x)->want == ptx_reg(p, y)->want) continue;
     ptx_reg(p, x)->want = ptx_reg(p, y)->want = changed = true;
   }
   return changed;
