@@ -289,7 +289,8 @@ static bool has_whole_words(Ptx *p, const NestStmt *s) {
   return true;
 }
 
-/* Words from i on that are neighbors and begin at a multiple of a vector of `most`. */
+/* Words from i on that are neighbors and begin at a multiple of a vector of `most`: their base is
+ * such a multiple, since each term of an address with runs is (bind's words_of_run). */
 static int count_neighbors(const WordAccesses *x, size_t i, int most) {
   enum { WORD = 4 };
   const Address *first = &x->data[i].at;

@@ -65,16 +65,22 @@ static Address bind_split_address(Bind *s, const NestStmt *st) {
   return a;
 }
 
+/* A power of two that divides each term of the address, some dims left out. */
+static int64_t alignment_of_terms(const NestStmt *st, const Value *v, DimMask skip) {
+  if (!v->is_form || bind_has_rest(v)) return dtype_bytes(st->type);
+  int64_t n = form_divisor(&v->form, skip), power = n & -n;
+  const NestBuffer *b = st->mems[0].buffer;
+  return b && power > b->align ? b->align : power;
+}
+
 /* A power of two that divides the address, some dims left out: by its terms, or by a hint. */
 static int64_t alignment(Bind *s, const NestStmt *st, DimMask skip) {
   Value v = mem_address(s, &st->mems[0]);
   int64_t known = nest_int(st, NA_width, 1) * dtype_bytes(st->type);
-  if (!v.is_form) return dtype_bytes(st->type);
-  if (bind_has_rest(&v)) return known;
-  int64_t n = form_divisor(&v.form, skip), power = n & -n;
-  const NestBuffer *b = st->mems[0].buffer;
-  if (b) return power > b->align ? b->align : power;
-  return nest_int(st, NA_hinted, 0) && known > power ? known : power;
+  if (v.is_form && bind_has_rest(&v)) return known;
+  int64_t power = alignment_of_terms(st, &v, skip);
+  bool hinted = v.is_form && !st->mems[0].buffer && nest_int(st, NA_hinted, 0);
+  return hinted && known > power ? known : power;
 }
 
 /* The register dim whose values are neighbours both in memory and in registers (sub NULL: in memory
@@ -119,7 +125,8 @@ static int dim_of_step(const Bind *s, const Address *a, DimMask done, int64_t by
 
 /* An access takes n elements of dim d, which are a word: how many words are neighbors in memory,
  * since other dims of registers go on there.  The elements' registers are apart, so that they are
- * no vector of the IR; 1: there are none. */
+ * no vector of the IR; 1: there are none.  A run begins where the constant term is a multiple of
+ * its bytes, so that all terms must be: a hint tells of their sum alone. */
 static int64_t words_of_run(Bind *s, const NestStmt *st, const Address *a, int d, int64_t n) {
   enum { WORD = 4 };
   DimMask done = n > 1 ? (DimMask)1 << d : 0;
@@ -133,7 +140,8 @@ static int64_t words_of_run(Bind *s, const NestStmt *st, const Address *a, int d
     done |= (DimMask)1 << e;
     if (more != extent || words * WORD >= s->u->machine->vector_bytes) break;
   }
-  int64_t align = alignment(s, st, done);
+  Value v = mem_address(s, &st->mems[0]);
+  int64_t align = alignment_of_terms(st, &v, done);
   while (words > 1 && align % (words * WORD)) words /= 2;
   return words;
 }
