@@ -8,7 +8,7 @@ in a wider array; few or many; f32, bf16 and f16.  Each function runs twice, for
 
 On tensors of the CPU, or with cuda of a GPU; N shapes of each family (2), no longer than S, of at
 most --rows rows."""
-import math, os, pathlib, random, subprocess, sys, time, warnings
+import concurrent.futures, math, os, pathlib, random, subprocess, sys, time, warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -285,28 +285,30 @@ def run_family(name, count, seconds, seed):
     print(f"@ {name} {done} {wrong}", flush=True)
 
 
+def run_process(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+
 def in_processes(names, jobs, more):
     """A process a family, `jobs` of them at once, or more of different seeds."""
     share = max(1, jobs // len(names))
-    waiting = [(name, part) for name in names for part in range(share)]
-    running = []
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            name, part = waiting.pop(0)
-            command = [sys.executable, __file__, *more(share, part), name]
-            running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-        counted = False
-        for line in running.pop(0).communicate()[0].splitlines():
-            if line.startswith("@ "):
-                name, done, wrong = line[2:].split()
-                print(f"{name}: {done} shapes, {wrong} wrong", flush=True)
-                tally.passed += int(done) - int(wrong)
-                tally.failed += int(wrong)
-                counted = int(done) > 0
-            elif not line.endswith(" failed"):
-                print(line, flush=True)
-        if not counted:
-            tally.check(False, "a process ended without a shape")
+    commands = [[sys.executable, __file__, *more(share, part), name]
+                for name in names for part in range(share)]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        waits = [pool.submit(run_process, command) for command in commands]
+        for wait in concurrent.futures.as_completed(waits):
+            counted = False
+            for line in wait.result():
+                if line.startswith("@ "):
+                    name, done, wrong = line[2:].split()
+                    print(f"{name}: {done} shapes, {wrong} wrong", flush=True)
+                    tally.passed += int(done) - int(wrong)
+                    tally.failed += int(wrong)
+                    counted = int(done) > 0
+                elif not line.endswith(" failed"):
+                    print(line, flush=True)
+            if not counted:
+                tally.check(False, "a process ended without a shape")
 
 
 def main():
