@@ -58,8 +58,8 @@ typedef double vf64 VECTOR(double);
 /* A function that adds to rows of vectors of sums, sums_row bytes apart, in so many steps
  * the products of so many numbers of each row, left_step bytes apart, and of vectors,
  * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`
- * bytes after these is prefetched, if it is not 0.  `before` is done with the sums first, and
- * `turn` with each number.
+ * bytes after these is prefetched, if it is not 0.  `before` changes the sums first,
+ * `turn` each number.
  * It is compiled at -O2 where the rest of a unit is not. */
 #ifdef __clang__
 #define ADDING COMMON
