@@ -34,6 +34,7 @@ X(rewrite, CALLS, CALLS, pass_rewrite, 0, 0, "applies the rewrite rules (docs/re
 X(horizontal_fusion, CALLS, CALLS, pass_horizontal_fusion, FUSED | FOR_GPU, 0, "makes one linear layer of those that share an input") \
 X(check_indices, CALLS, CALLS, pass_check_indices, 0, 0, "adds a bounds check to each index that is not known to be in range") \
 X(reinplace, CALLS, CALLS, pass_reinplace, 0, 0, "writes updates of a part of an input or a buffer in place") \
+X(join_parts, CALLS, CALLS, pass_join_parts, FUSED, 0, "makes one concatenation of a sum of tensors of zeros that each have a part replaced") \
 X(skip_rows, CALLS, CALLS, pass_skip_rows, FUSED | FOR_GPU, 0, "has products of batches leave out rows that nothing reads") \
 X(byte_products, CALLS, CALLS, pass_byte_products, FUSED | FOR_CPU, 0, "multiplies bytes where both operands of a convolution or a linear layer are dequantized by quantized_decomposed") \
 X(decompose, CALLS, PRIMS, pass_decompose, 0, 0, "decomposes composite ops into primitives (graph/ops/prims.h)") \

@@ -3,7 +3,7 @@
 
     cpu.py [--sides eager,inductor,nereid] [--threads N] [--rounds N] [--seconds S]
            [--processor-time] [--beside] [--ahead N] [--ready S] [--memory] [--headers DIR]
-           [--json FILE] [NAME...]
+           [--kernels DIR] [--json FILE] [NAME...]
 
 Models (cpu_models.py, cpu_vision.py, cpu_text.py) have random weights, in f32; NAME is the
 beginning of one, with its kind.  A model is a process.  With --beside, processes run beside each
@@ -17,7 +17,9 @@ own.  Results of a side that differ from eager's by more than TOLERANCE end the 
 --processor-time, which is for one thread on a machine that others use, the time is the processor's.
 --memory prints the most memory that a process of one side alone has had, and that its calls after
 the first one have, in MB.  Inductor needs a C++ compiler; its precompiled headers, whose time
-is in no first call, are kept in DIR.
+is in no first call, are kept in --headers' folder.  With --kernels, Inductor's libraries of kernels
+are kept in that folder, and where it has some, no headers are made: first calls are then no
+compiler's time, but the timed calls of many models fit into minutes.
 """
 
 from __future__ import annotations
@@ -66,6 +68,7 @@ def parse():
     p.add_argument("--ready", type=float, default=1e9)
     p.add_argument("--memory", action="store_true")
     p.add_argument("--headers")
+    p.add_argument("--kernels")
     p.add_argument("--json")
     p.add_argument("--case", help=argparse.SUPPRESS)
     return p.parse_args()
@@ -140,7 +143,7 @@ def first_calls(case, args):
         torch._dynamo.reset()
         try:
             if side == "inductor":
-                wait_for_headers()
+                prepare_inductor()
             sides[side] = Side(side, model, inputs, kind)
         except Late:
             break
@@ -221,9 +224,13 @@ def make_headers(folder):
                             env=dict(os.environ, TMPDIR=folder))
 
 
-def wait_for_headers():
+def prepare_inductor():
+    """Waits for the headers; without, its kernels have been compiled."""
     folder = os.environ["CPU_HEADERS"]
-    while not os.path.exists(f"{folder}/made"):
+    if not folder:
+        import torch._inductor.config
+        torch._inductor.config.cpp_cache_precompile_headers = False
+    while folder and not os.path.exists(f"{folder}/made"):
         time.sleep(0.1)
 
 
@@ -250,7 +257,8 @@ class Case:
         threads, cache = str(args.threads), self.folder.name
         env = dict(os.environ, OMP_NUM_THREADS=threads, NEREID_THREADS=threads,
                    TORCHINDUCTOR_FX_GRAPH_CACHE="0", NEREID_CACHE_DIR=cache,
-                   TORCHINDUCTOR_CACHE_DIR=cache, CPU_HEADERS=args.headers, TMPDIR=args.headers)
+                   TORCHINDUCTOR_CACHE_DIR=args.kernels or cache,
+                   CPU_HEADERS="" if args.compiled else args.headers, TMPDIR=args.headers)
         command = [sys.executable, __file__, "--case", case, "--sides", sides,
                    "--threads", threads, "--rounds", str(args.rounds),
                    "--seconds", str(args.seconds)]
@@ -361,7 +369,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         args.headers = args.headers or f"{folder}/headers"
         pathlib.Path(args.headers).mkdir(parents=True, exist_ok=True)
-        if "inductor" in sides:
+        args.compiled = bool(args.kernels) and any(pathlib.Path(args.kernels).glob("*/*.so"))
+        if "inductor" in sides and not args.compiled:
             make_headers(args.headers)
         run_all(cases, args, folder)
 

@@ -1,6 +1,6 @@
 /* Pass dense_operands: for GPUs, operands of products become matrices in memory where the kernel
- * that computes them anyway can write them so.  For CPUs, and for tensor copies,
- * images of convolutions are copied.
+ * that computes them anyway can write them so.  For CPUs those that are concatenated do, whose
+ * kernels write their slices, and, as for tensor copies, images of convolutions are copied.
  *
  * A product reads an operand through views.  Axes that are exchanged and then joined, as the
  * gradients of queries, keys and values of all heads are, leave no matrix: an address takes
@@ -35,10 +35,11 @@ typedef struct {
   Node *at; /* whose operands are noted */
 } Users;
 
-static bool is_written_by_element(const Node *n) {
+static bool is_written_by_element(const Graph *g, const Node *n) {
   if (n->kind != NODE_CALL) return false;
   PrimKind k = prim_kind(n->op);
-  return k == PRIM_CONCAT || (k == PRIM_POINTWISE && !graph_is(n, OP_nereid_dense_default));
+  bool computed = k == PRIM_POINTWISE && !g->host && !graph_is(n, OP_nereid_dense_default);
+  return k == PRIM_CONCAT || computed;
 }
 
 /* The last of the views that follow on n, each the only use of the one before. */
@@ -67,7 +68,7 @@ static void order_operand(Users *u, Node *operand) {
   Node *source = operand;
   while (source->kind == NODE_CALL && prim_kind(source->op) == PRIM_VIEW)
     source = view_operand(source);
-  if (!is_written_by_element(source)) return;
+  if (!is_written_by_element(u->g, source)) return;
   Node *end = end_of_views(u, source);
   bool passed = false;
   for (Node *n = operand; n != source && !passed; n = view_operand(n)) passed = n == end;
@@ -213,9 +214,8 @@ bool pass_dense_operands(Graph *g) {
       write_channels(&b, n, 0);
       if (graph_is(n, OP_nereid_conv_weight_default)) write_channels(&b, n, 1);
     }
-    if (g->host || !graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype))
-      continue;
-    if (!setjmp(b.in.failed)) order_sum(&b, n);
+    if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) continue;
+    if (!g->host && !setjmp(b.in.failed)) order_sum(&b, n);
     for (int i = 0; i < 2; i++) order_operand(&u, n->args[i].node);
   }
   arena_free(scratch);

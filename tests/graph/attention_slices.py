@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gradients of queries, keys and values that are joined to the rows of a matrix: on a GPU their
-kernels write the matrix.  Values of the GPU's plan, run on the CPU, against those of the CPU's.
+"""Gradients of queries, keys and values that are joined to the rows of a matrix, which kernels
+write.  Values of the GPU's plan, run on the CPU, against those of the CPU's in mode eager and not.
 
     attention_slices.py [NAME...]
 """
@@ -30,6 +30,19 @@ def stacked(order="[1, 3, 0, 2, 4]"):
             f"p = {aten(f'permute.default(v, {order})')}",
             f"n = {aten('clone.default(p, memory_format=torch.contiguous_format)')}",
             f"m = {aten(f'view.default(n, [{B * T}, {3 * C}])')}"]
+
+
+def scattered():
+    """As a model that reads queries, keys and values by their numbers joins them: each is a part of
+    a tensor of zeros."""
+    shape, lines = f"[3, {B}, {H}, {T}, {D}]", []
+    lines.append(f"f = {aten(f'full.default({shape}, 0, dtype=torch.float16)')}")
+    for i in (2, 0, 1):
+        lines.append(f"t{i} = {aten(f'select_scatter.default(f, b{i}, 0, {i})')}")
+    return lines + [f"u = {aten('add.Tensor(t2, t0)')}", f"c = {aten('add.Tensor(u, t1)')}",
+                    f"p = {aten('permute.default(c, [1, 3, 0, 2, 4])')}",
+                    f"n = {aten('clone.default(p, memory_format=torch.contiguous_format)')}",
+                    f"m = {aten(f'view.default(n, [{B * T}, {3 * C}])')}"]
 
 
 def columns():
@@ -88,12 +101,19 @@ class Case:
 
 CASES = {
     "stacked": Case(stacked()),
+    "scattered": Case(scattered()),
     "causal": Case(stacked(), causal=True),
     "columns": Case(columns()),
     "another-order": Case(stacked("[3, 1, 0, 2, 4]"), copied=True),
     "parts": Case(parts(), writers=4),
     "read-twice": Case(both(), slices=False, more=("more",)),
 }
+
+
+def writers_of(text):
+    """Steps of a plan, and those of them that compute gradients and write slices."""
+    steps = re.findall(r"^step k\d+_(\w+)", text, re.M)
+    return steps, [s for s in steps if "attention_grad" in s and "insert_slice" in s]
 
 
 def check_case(plans, name):
@@ -103,14 +123,19 @@ def check_case(plans, name):
               for n, x in case.inputs.items()}
     model = plans.write(params, case.lines, ", ".join(("m", "s", "dx", *case.more)))
     plan = plans.plan(model)
-    steps = re.findall(r"^step k\d+_(\w+)", plan.read_text(), re.M)
-    writers = [s for s in steps if "attention_grad" in s and "insert_slice" in s]
+    steps, writers = writers_of(plan.read_text())
     copy = r"dense|cat|^insert_slice" + "|clone" * (case.writers > 2)
     copies = [s for s in steps if re.search(copy, s)]
     check(len(writers) == case.writers, f"{name}: {steps}")
     check(case.copied or not copies, f"{name}: copies {copies}")
     files = plans.save(case.inputs)
     plans.compare(name, model, plan, files, 3 + len(case.more), 2e-2, 2e-2)
+    eager = plans.folder / "eager.txt"
+    text = plans.graph(model, "--device", "cpu", "--mode", "eager", "--emit", "plan", "-o", eager)
+    check(not writers_of(eager.read_text())[1], f"{name}: {text}")
+    plans.compare(f"{name}, eager", eager, plan, files, 3 + len(case.more), 2e-2, 2e-2)
+    own = writers_of(plans.graph(model, "--device", "cpu", "--emit", "plan"))[1]
+    check(len(own) == case.writers, f"{name}: on a CPU {own}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,21 @@
+class GraphModule(torch.nn.Module):
+    def forward(self, a: "f32[4, 6]", b: "f32[4, 6]", d: "f32[2, 4, 6]", e: "f32[3, 2, 6]", w: "f32[3, 4, 6]", n: "Sym(s0)"):
+        # common elements, a factor, axes that differ, a step, what is no zero, an open index, one part and a tensor
+        z: "f32[3, 4, 6]" = torch.ops.aten.full.default([3, 4, 6], 0, dtype = torch.float32)
+        o: "f32[3, 4, 6]" = torch.ops.aten.full.default([3, 4, 6], 1, dtype = torch.float32)
+        s0: "f32[3, 4, 6]" = torch.ops.aten.select_scatter.default(z, a, 0, 1)
+        s1: "f32[3, 4, 6]" = torch.ops.aten.slice_scatter.default(z, d, 0, 1, 3)
+        common: "f32[3, 4, 6]" = torch.ops.aten.add.Tensor(s0, s1)
+        twice: "f32[3, 4, 6]" = torch.ops.aten.add.Tensor(s0, s0)
+        s2: "f32[3, 4, 6]" = torch.ops.aten.select_scatter.default(z, b, 0, 0)
+        factor: "f32[3, 4, 6]" = torch.ops.aten.add.Tensor(s0, s2, alpha = 2)
+        s3: "f32[3, 4, 6]" = torch.ops.aten.slice_scatter.default(z, e, 1, 0, 2)
+        axes: "f32[3, 4, 6]" = torch.ops.aten.add.Tensor(s2, s3)
+        s4: "f32[3, 4, 6]" = torch.ops.aten.slice_scatter.default(z, d, 0, 0, 3, 2)
+        step: "f32[3, 4, 6]" = torch.ops.aten.add.Tensor(s0, s4)
+        s5: "f32[3, 4, 6]" = torch.ops.aten.select_scatter.default(o, b, 0, 0)
+        ones: "f32[3, 4, 6]" = torch.ops.aten.add.Tensor(s0, s5)
+        s6: "f32[3, 4, 6]" = torch.ops.aten.select_scatter.default(z, b, 0, n)
+        open: "f32[3, 4, 6]" = torch.ops.aten.add.Tensor(s0, s6)
+        tensor: "f32[3, 4, 6]" = torch.ops.aten.add.Tensor(s0, w)
+        return (common, twice, factor, axes, step, ones, open, tensor)
