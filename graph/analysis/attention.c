@@ -109,6 +109,17 @@ static AttentionShape shape_of_doubles(const Attention *x, int64_t width, Attent
   return s;
 }
 
+enum {
+  GRADIENT_ROWS = 32,     /* of f32 in a step of a CPU's kernel of keys */
+  GRADIENT_ROWS_ONCE = 64 /* which takes as many in one step */
+};
+
+/* Rows that a step of the kernel of keys takes. */
+static int64_t rows_of_gradient(Dim rows, int processors, int64_t most) {
+  bool once = !processors && dim_is_int(rows) && rows->value <= GRADIENT_ROWS_ONCE;
+  return rows_fitting(rows, once ? GRADIENT_ROWS_ONCE : most);
+}
+
 /* The shape of gradients, which keep more tiles at a time: rows or keys of a program, and those of
  * a step.  The sums of two products in the kernel of values take 2 * bm * width numbers, and
  * dropout a few registers for each number of a tile.  Narrow heads have several programs of one
@@ -119,7 +130,7 @@ static AttentionShape shape_of_doubles(const Attention *x, int64_t width, Attent
  * half, and 4.9 with 32. */
 static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool f32, int processors,
                                         bool groups, AttentionShape s) {
-  enum { NARROW = 64, WIDE = 128, ONCE_MOST = 64 /* rows that a CPU's loop takes in one step */ };
+  enum { NARROW = 64, WIDE = 128 };
   int64_t n = programs(x, 128);
   bool few = processors && n < 2 * (int64_t)processors;
   bool full = width > WIDE || (x->seed && width > NARROW && x->kind == ATTENTION_GRAD_VALUE);
@@ -135,9 +146,17 @@ static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool 
   if (one_group) s.warps = 4;
   bool fours = processors || x->seed; /* random numbers are drawn for four keys */
   s.bm = fours ? rows_fitting(x->own_rows, s.bm) : even_rows(x->own_rows, s.bm);
-  bool at_once = !processors && dim_is_int(x->walked) && x->walked->value <= ONCE_MOST;
-  s.bn = rows_fitting(x->walked, at_once ? ONCE_MOST : s.bn);
+  s.bn = rows_of_gradient(x->walked, processors, s.bn);
   if (s.bm < 64) s.warps = 4;
+  return s;
+}
+
+/* On a CPU both operands are read in place: rows are those of the steps that kept them. */
+static AttentionShape shape_of_kept_on_cpu(const Attention *x, AttentionShape s) {
+  enum { KEYS_MOST = 256, KEYS = 64 };
+  s.bm = rows_of_gradient(x->own_rows, 0, GRADIENT_ROWS);
+  bool all = dim_is_int(x->walked) && x->walked->value > 0 && x->walked->value <= KEYS_MOST;
+  s.bn = all ? x->walked->value : KEYS;
   return s;
 }
 
@@ -147,6 +166,7 @@ static AttentionShape shape_of_gradient(const Attention *x, int64_t width, bool 
 static AttentionShape shape_of_kept(const Attention *x, int64_t width, int processors,
                                     AttentionShape s) {
   enum { WIDE = 128, MANY = 256 };
+  if (!processors) return shape_of_kept_on_cpu(x, s);
   bool many = width <= WIDE && !x->high && !x->block_rows &&
               programs(x, MANY) >= 2 * (int64_t)processors;
   s.bm = rows_fitting(x->own_rows, many ? MANY : ATTENTION_KEPT_TILE);

@@ -49,7 +49,8 @@
  *                                                 keys above, in the dtype of the query; T is
  *                                                 padded to a multiple of 32, and of each 32 rows
  *                                                 8b + 2q + c is at 8q + 2b + c, so that a thread
- *                                                 stores vectors.  By `kept` grad_query does not
+ *                                                 stores vectors; on a CPU each is at its own
+ *                                                 place.  By `kept` grad_query does not
  *                                                 compute it again, where grad_value's kernel has
  *                                                 been: with tables both have those of one mask
  *

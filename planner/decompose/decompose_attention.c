@@ -19,7 +19,8 @@ enum {
   KEYS_LEAST = 128, /* of a share */
   SPLITS_MAX = 64,
   HEADS_MAX = 256,
-  KEPT_MOST = 1 << 30 /* bytes of kept gradients of scores */
+  KEPT_MOST = 1 << 30, /* bytes of kept gradients of scores */
+  KEPT_MOST_OF_CPU = 1 << 26
 };
 
 /* The type of the result, the first of several. */
@@ -545,14 +546,16 @@ static bool sees_alike(const Operands *x) {
 
 /* Does the kernel of keys keep gradients of scores, which that of queries reads?  It saves two of
  * seven products, where warpgroups multiply and memory holds them.  Narrow heads multiply less than
- * they would store: of 64 columns on an H200 1.34 ms, and 1.10 without. */
+ * they would store: of 64 columns on an H200 1.34 ms, and 1.10 without.  A CPU does so in f32 where
+ * rows see all keys. */
 static bool keeps_scores(Build *b, const Operands *x) {
   enum { HALF = 2, ROWS_LEAST = 256, NARROW = 64 };
   const Graph *g = b->in.g;
   const ValueType *q = &x->q->type, *k = &x->k->type;
-  if (g->host || !g->gpu || !device_has_warpgroups(g->gpu) || !sees_alike(x)) return false;
   for (int i = 0; i < RANK - 1; i++)
     if (!dim_is_int(q->shape[i]) || !dim_is_int(k->shape[i])) return false;
+  if (g->host) return q->dtype == DT_F32 && !x->low && !x->high && !x->block_rows && !x->scores;
+  if (!g->gpu || !device_has_warpgroups(g->gpu) || !sees_alike(x)) return false;
   if (q->shape[3]->value <= NARROW && x->v->type.shape[3]->value <= NARROW) return false;
   return dtype_bytes(q->dtype) == HALF && q->shape[2]->value >= ROWS_LEAST &&
          k->shape[2]->value >= ROWS_LEAST;
@@ -568,16 +571,17 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* As equal parts as the most of them that fit need.  No batches: one head is too much, or parts,
  * each of which has kernels of its own, are many. */
 static KeptPart kept_part(const Operands *x) {
-  enum { HALF = 2, PARTS = 16 };
+  enum { PARTS = 16 };
+  int64_t each = dtype_bytes(x->q->type.dtype), most = each == 2 ? KEPT_MOST : KEPT_MOST_OF_CPU;
   const Dim *q = x->q->type.shape, *k = x->k->type.shape;
   int64_t batches = q[0]->value, groups = k[1]->value, of_group;
   int64_t sharing = groups ? q[1]->value / groups : 0;
   KeptPart none = {0, 0};
   if (!batches || !sharing) return none;
-  if (__builtin_mul_overflow(HALF * q[2]->value, k[2]->value, &of_group) ||
-      __builtin_mul_overflow(of_group, sharing, &of_group) || of_group > KEPT_MOST)
+  if (__builtin_mul_overflow(each * q[2]->value, k[2]->value, &of_group) ||
+      __builtin_mul_overflow(of_group, sharing, &of_group) || !of_group || of_group > most)
     return none;
-  int64_t fit = KEPT_MOST / of_group, of_batches = fit / groups;
+  int64_t fit = most / of_group, of_batches = fit / groups;
   int64_t cuts = of_batches ? ceil_div(batches, of_batches) : batches;
   int64_t pieces = of_batches ? 1 : ceil_div(groups, fit);
   if (cuts > PARTS / pieces) return none;
@@ -699,16 +703,30 @@ static void gradients_in_parts(Build *b, const Operands *x, const Backward *y, u
   for (int i = 0; i < RESULTS && n > 1; i++) b->items[i] = build_cat(b, n, parts[i], axis);
 }
 
+/* The gradient of a mask, of kept ones of scores: [B, H, S, T], padded. */
+static Node *scores_of_kept(Build *b, const Operands *x) {
+  Node *kept = build_slice(b, x->kept, RANK - 1, build_const(b, 0), x->q->type.shape[2], 1);
+  return build_to(b, build_transpose(b, kept, 2, 3), x->mask->type.dtype);
+}
+
+/* Gradients of scores are in the order of rows on CPUs alone. */
+static bool gradients_are_kept(Build *b, Operands *x, const Backward *y, bool of_mask) {
+  if (!keeps_scores(b, x) || (of_mask && !b->in.g->host)) return false;
+  KeptPart part = kept_part(x);
+  bool at_once = x->seed || of_mask;
+  if (!part.batches || (at_once && !keeps_at_once(x))) return false;
+  if (at_once) gradients_by_kept(b, x, y);
+  else gradients_in_parts(b, x, y, 0, part);
+  if (of_mask) b->items[3] = scores_of_kept(b, x);
+  return true;
+}
+
 static void fused_gradients(Build *b, double scale, bool of_mask) {
   Operands x = training_operands(b, scale, !of_mask);
   if (x.dropout != 0) x.seed = backward_seed(b, x.dropout);
   Backward y = backward_of(b);
   y.grad = build_to(b, y.grad, x.q->type.dtype);
-  KeptPart part = !of_mask && keeps_scores(b, &x) ? kept_part(&x) : (KeptPart){0, 0};
-  if (part.batches && (!x.seed || keeps_at_once(&x))) {
-    gradients_in_parts(b, &x, &y, 0, part);
-    return;
-  }
+  if (gradients_are_kept(b, &x, &y, of_mask)) return;
   bool adds = !of_mask && adds_query(b, &x);
   Node *query = adds ? NULL : gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
   if (query) b->items[0] = build_transpose(b, query, 1, 2);

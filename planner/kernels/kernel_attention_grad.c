@@ -186,6 +186,7 @@ static void kernel_by_kept(Text *out, AttentionWriter *w) {
   Dim r = attention_bind(w, "r", x->rows, "r", AXIS_N);
   const char *rows = attention_within(k, "r", x->kept->type.shape[3], w->shape->bm);
   Slot slots[] = {
+      {"order", k->graph->host ? "p" : "(p // 32 * 32 + p // 2 % 4 * 8 + p // 8 % 4 * 2 + p % 2)"},
       {"own", w->own},
       {"width", kernel_index(k, x->width, NULL)},
       {"place", attention_place(w)},
@@ -304,6 +305,9 @@ static const char *keep_scores(AttentionWriter *w, Node *n) {
   const char *end = kernel_index(k, n->type.shape[3], NULL);
   const char *rows = w->ragged ? arena_printf(k->arena, "(n < %s)", end) : NULL;
   const char *inside = attention_and(k, keys, rows);
+  if (k->graph->host)
+    return arena_printf(k->arena, "        tl.store(%s + %s, ds%s%s)\n", kernel_buffer(k, n), index,
+                        inside ? ", mask=" : "", inside ? inside : "");
   return arena_printf(k->arena,
                       "        kept = tl.reshape(%s, [m.shape[0], BN // 32, 4, 4, 2])\n"
                       "        kept = tl.reshape(tl.permute(kept, [0, 1, 3, 2, 4]), scores.shape)\n"

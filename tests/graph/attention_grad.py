@@ -184,9 +184,13 @@ def problem(case, devices):
         path = pathlib.Path(folder, "case.graph")
         path.write_text(case.text())
         status, fused, messages = nereid(path, "--emit", "fused")
+        is_kept = "attention_grad_kept" in nereid(path, "--emit", "plan", "--device", "interp")[1]
     kinds = [line.split()[1] for line in fused.splitlines() if not line.startswith("#")]
     if status or kinds.count("attention") != case.kernels:
         return f"kernels: {' '.join(kinds) or messages}"
+    keeps = case.kernels > 0 and case.dtype == "f32" and not (case.causal or case.open)
+    if keeps != is_kept:
+        return f"gradients of scores are {'not ' * keeps}kept"
     for device in devices:
         kept = kept_shares(case, device)
         if isinstance(kept, str):
@@ -264,6 +268,11 @@ def cases():
     yield "bias", Case("efficient", mask=added, bias=True, **small)
     yield "bias of blocks", Case("efficient", t=150, s=140, bias=True,
                                  mask=np.zeros((1, 2, 150, 140), np.float32))
+    yield "bias, many keys", Case("own", t=70, s=290, bias=True,
+                                  mask=np.zeros((1, 1, 70, 290), np.float32))
+    yield "few rows", Case(h=3, t=17, s=49, d=32)
+    yield "windows", Case("own", b=3, h=2, t=49, s=49, d=32, bias=True,
+                          mask=np.random.default_rng(9).normal(0, 1, (1, 2, 49, 49)).astype("f"))
     yield "bias bf16", Case("efficient", mask=added, bias=True, dtype="bf16", **small)
     yield "bias that broadcasts", Case("efficient", mask=added[:1, :1], **small)
     yield "open sizes", Case("flash", b=2, t=70, s=70, open=True)

@@ -17,7 +17,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr,
     # A program takes BM rows of one head through the keys.
 {{place}}
     p = tl.arange(0, BM)
-    m = start + (p // 32 * 32 + p // 2 % 4 * 8 + p // 8 % 4 * 2 + p % 2)[:, None]
+    m = start + {{order}}[:, None]
     r = start + p[None, :]
     mmask = m < {{own}}
     d = tl.arange(0, BD)[None, :]
