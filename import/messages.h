@@ -152,6 +152,7 @@
   "results up in strings outside of it"
 #define E_ONNX_LACK_LIST "a list of more than %d items"
 #define M_ONNX_CATEGORY "an element is none of OneHotEncoder's categories"
+#define M_ONNX_WINDOW "the caches have fewer rows than local_window_size"
 #define E_ONNX_LACK_PARTS "parts of strings that other nodes have chosen"
 #define E_ONNX_LACK_STRINGS "strings"
 #define N_ONNX_NODE "while translating %s"

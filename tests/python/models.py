@@ -299,6 +299,32 @@ def check_numpy_numbers():
     check(np.array_equal(got, [2, 5]), f"numbers that decide a size: {got}")
 
 
+def check_windows():
+    """Caches of a window have as many rows as it, which only a run tells."""
+    i32, f32 = lambda *shape: onnx_text.type_of(6, shape), onnx_text.f32
+    made = onnx_text.model(
+        [onnx_text.node("GroupQueryAttention", "q k v pk pv last total", "y nk nv",
+                        domain="com.microsoft", num_heads=1, kv_num_heads=1, local_window_size=3,
+                        sliding_window_cache=1)],
+        {"q": f32(1, "s", 8), "k": f32(1, "s", 8), "v": f32(1, "s", 8), "pk": f32(1, 1, "c", 8),
+         "pv": f32(1, 1, "c", 8), "last": i32(1), "total": i32()}, "y nk nv",
+        imports=["com.microsoft:1"])
+    model = nereid.load(made, device="interp")
+
+    def run(rows):
+        x, past = rows_of(2), np.zeros((1, 1, rows, 8), "f4")
+        return model(x, x, x, past, past, np.array([1], "i4"), np.array(2, "i4"))
+
+    def rows_of(n):
+        return np.arange(8 * n, dtype="f4").reshape(1, n, 8)
+
+    y, keys, _ = run(3)
+    check(np.allclose(y[0, 0], rows_of(1)[0, 0]), f"a token sees itself: {y}")
+    check(np.array_equal(keys[0, 0, :2], rows_of(2)[0]), f"rows of a window: {keys}")
+    raises("a cache less than the window", nereid.errors.NereidError, lambda: run(2),
+           "the caches have fewer rows than local_window_size")
+
+
 def check_first_sizes():
     """On CPUs the sizes of the first run have a plan of their own, until a run has others."""
     b = np.arange(12, dtype="float32").reshape(4, 3)
@@ -554,7 +580,7 @@ def check_lazy():
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
              check_large_inputs, check_mistakes, check_files, check_build, check_kernel,
-             check_onnx, check_numpy_numbers, check_first_sizes, check_names, check_items,
-             check_choices, check_torch, check_rounded, check_narrow, check_lazy):
+             check_onnx, check_numpy_numbers, check_windows, check_first_sizes, check_names,
+             check_items, check_choices, check_torch, check_rounded, check_narrow, check_lazy):
     test()
 sys.exit(report())

@@ -304,18 +304,25 @@ static Node *seen_keys(OnnxCall *c, const Cache *k) {
   return build_and(b, keep, build_with(b, OP_aten_gt_Scalar, behind, build_int(b, -window)));
 }
 
-static Cache cache_of(OnnxCall *c, const OnnxHeads *h, const CacheInputs *in) {
+/* How many tokens of each batch are old and new. */
+static Cache lengths_of(OnnxCall *c, const OnnxHeads *h, const CacheInputs *in) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
-  Dim total = onnx_need_dim(c, in->total);
-  Cache k = {.length = h->query->type.shape[2], .capacity = total};
+  Cache k = {.length = h->query->type.shape[2]};
   Node *lengths = build_flat(b, build_to(b, onnx_in(c, in->lengths), DT_I64));
   if (in->less) lengths = build_with(b, OP_aten_sub_Tensor, lengths, build_int(b, in->less));
   k.last = lengths;
-  if (onnx_has(c, 3)) k.capacity = dim_max(d, onnx_in(c, 3)->type.shape[2], total);
   Dim before = dim_sub(d, build_const(b, 1), k.length);
   Node *past = build_with(b, OP_aten_add_Tensor, lengths, arg_dim(before));
   k.past = build_with(b, OP_aten_clamp_min_default, past, build_int(b, 0)); /* a padded prompt's */
+  return k;
+}
+
+static Cache cache_of(OnnxCall *c, const OnnxHeads *h, const CacheInputs *in) {
+  Cache k = lengths_of(c, h, in);
+  k.capacity = onnx_need_dim(c, in->total);
+  if (onnx_has(c, 3))
+    k.capacity = dim_max(onnx_dims(c), onnx_in(c, 3)->type.shape[2], k.capacity);
   return k;
 }
 
@@ -326,7 +333,6 @@ static void check_groups(OnnxCall *c) {
     if (onnx_has(c, i)) onnx_lack(c, "the input %u", i);
   for (int i = 0; i < 2; i++)
     if (strcmp(onnx_string(c, names[i], "NONE"), "NONE") != 0) onnx_lack(c, "%s", names[i]);
-  if (onnx_flag(c, "sliding_window_cache", false)) onnx_lack(c, "sliding_window_cache");
   if (!onnx_flag(c, "causal", true)) onnx_lack(c, "causal 0");
   if (onnx_int(c, "qk_output", 0) || onnx_wants(c, 3)) onnx_lack(c, "the result output_qk");
   onnx_ignore(c, "kv_cache_bit_width");
@@ -340,17 +346,114 @@ static Node *head_sink(OnnxCall *c, const OnnxHeads *h) {
   return build_full(&c->b, 1, &h->query->type.shape[1], arg_float(0), h->query->type.dtype);
 }
 
+/* ---- caches of a window's size ----
+ *
+ * Rows of the caches are the last positions in order, from row 0 on: all of them, until the rows
+ * are full.  Then as many positions leave at once as there are rows beyond the window, and one. */
+
+/* How many rows hold a position after so many tokens of each batch. */
+static Node *resident_rows(OnnxCall *c, Node *tokens, Dim capacity, int64_t window) {
+  Build *b = &c->b;
+  Dim leave = dim_sub(onnx_dims(c), capacity, build_const(b, window - 1));
+  Node *times = build_with(b, OP_aten_sub_Tensor, tokens, build_int(b, window));
+  times = build_with(b, OP_aten_floor_divide_default, times, arg_dim(leave));
+  times = build_with(b, OP_aten_clamp_min_default, times, build_int(b, 0));
+  return build_sub(b, tokens, build_with(b, OP_aten_mul_Tensor, times, arg_dim(leave)));
+}
+
+typedef struct {
+  int64_t window;
+  Dim capacity;
+  Node *first[2]; /* positions of row 0, [batch], before and after the new tokens */
+  Node *before;   /* rows that hold a position before them */
+} WindowCache;
+
+static WindowCache window_cache_of(OnnxCall *c, const Cache *k) {
+  Build *b = &c->b;
+  if (!onnx_has(c, 3) || !onnx_has(c, 4)) onnx_lack(c, "sliding_window_cache without a past");
+  WindowCache w = {.window = onnx_int(c, "local_window_size", -1)};
+  Node *past = onnx_in(c, 3);
+  infer_rank(&b->in, &past->type, 4, 4);
+  w.capacity = past->type.shape[2];
+  bool small = dim_is_int(w.capacity) && w.capacity->value < w.window;
+  if (w.window < 1 || small)
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "local_window_size", "less than 1, or above the caches' rows");
+  if (!dim_is_int(w.capacity)) {
+    Node *rows = build_full(b, 0, NULL, arg_dim(w.capacity), DT_I64);
+    build_check_data(b, build_with(b, OP_aten_lt_Scalar, rows, build_int(b, w.window)),
+                     M_ONNX_WINDOW, b->in.n->name);
+  }
+  Node *tokens = build_with(b, OP_aten_add_Tensor, k->last, build_int(b, 1));
+  w.before = resident_rows(c, k->past, w.capacity, w.window);
+  w.first[0] = build_sub(b, k->past, w.before);
+  w.first[1] = build_sub(b, tokens, resident_rows(c, tokens, w.capacity, w.window));
+  return w;
+}
+
+/* The cache's rows and the new ones; the result is those that stay. */
+static Node *moved_window(OnnxCall *c, uint32_t input, uint32_t result, Node *x, const Cache *k,
+                          const WindowCache *w) {
+  Build *b = &c->b;
+  Node *both = build_cat(b, 2, (Node *[]){onnx_in(c, input), x}, 2);
+  if (!onnx_wants(c, result)) return both;
+  const Dim *s = both->type.shape;
+  Node *at = build_add(b, build_unsqueeze(b, w->first[1], 1), build_arange(b, w->capacity));
+  Node *of_new = build_sub(b, at, build_unsqueeze(b, k->past, 1));
+  Node *is_new = build_with(b, OP_aten_ge_Scalar, of_new, build_int(b, 0));
+  of_new = build_with(b, OP_aten_add_Tensor, of_new, arg_dim(w->capacity));
+  Node *of_old = build_sub(b, at, build_unsqueeze(b, w->first[0], 1));
+  Node *index = build_where(b, is_new, arg_node(of_new), arg_node(of_old));
+  Arg last = arg_dim(dim_sub(onnx_dims(c), s[2], build_const(b, 1)));
+  index = build(b, OP_aten_clamp_default, ARGS(arg_node(index), build_int(b, 0), last));
+  Dim shape[] = {s[0], s[1], w->capacity, s[3]};
+  index = build_expand(b, build_unsqueeze(b, build_unsqueeze(b, index, 1), 3), 4, shape);
+  onnx_set(c, result, build(b, OP_aten_gather_default,
+                            ARGS(arg_node(both), build_int(b, 2), arg_node(index))));
+  return both;
+}
+
+/* Which of the cache's rows, and of the new ones after them, each query sees. */
+static Node *seen_in_window(OnnxCall *c, const Cache *k, const WindowCache *w) {
+  Build *b = &c->b;
+  Node *row = build_arange(b, w->capacity), *fresh = token_positions(c, k);
+  Node *old = build_add(b, build_unsqueeze(b, w->first[0], 1), row);
+  Node *held = build_op2(b, OP_aten_lt_Tensor, row, build_unsqueeze(b, w->before, 1));
+  Node *real = build_op2(b, OP_aten_le_Tensor, fresh, build_unsqueeze(b, k->last, 1));
+  old = build_where(b, held, arg_node(old), build_int(b, INT64_MAX / 2));
+  Node *new = build_where(b, real, arg_node(fresh), build_int(b, INT64_MAX / 2));
+  Node *key = build_cat(b, 2, (Node *[]){old, new}, 1);
+  key = build_unsqueeze(b, build_unsqueeze(b, key, 1), 2);
+  Node *behind = build_sub(b, key, build_unsqueeze(b, build_unsqueeze(b, fresh, 1), 3));
+  return build_and(b, build_with(b, OP_aten_le_Scalar, behind, build_int(b, 0)),
+                   build_with(b, OP_aten_gt_Scalar, behind, build_int(b, -w->window)));
+}
+
+static void attend_in_window(OnnxCall *c, OnnxHeads *h, Cache *k, const CacheInputs *in) {
+  if (onnx_has(c, 10)) onnx_lack(c, "a bias with sliding_window_cache");
+  WindowCache w = window_cache_of(c, k);
+  rotate_groups(c, h, k, in);
+  h->key = moved_window(c, 3, 1, h->key, k, &w);
+  h->value = moved_window(c, 4, 2, h->value, k, &w);
+  h->keep = seen_in_window(c, k, &w);
+  onnx_set(c, 0, onnx_join_heads(&c->b, onnx_attend(c, h)));
+}
+
 void onnx_op_group_query_attention(OnnxCall *c) {
   Build *b = &c->b;
   OnnxHeads h = no_heads(c);
   check_groups(c);
   read_groups(c, &h);
   static const CacheInputs in = {5, 0, 6, 7, 8, 9};
-  Cache k = cache_of(c, &h, &in);
-  rotate_groups(c, &h, &k, &in);
   h.scale = onnx_heads_scale(c, h.query);
   h.cap = onnx_float(c, "softcap", 0);
   h.sink = head_sink(c, &h);
+  if (onnx_flag(c, "sliding_window_cache", false)) {
+    Cache k = lengths_of(c, &h, &in);
+    attend_in_window(c, &h, &k, &in);
+    return;
+  }
+  Cache k = cache_of(c, &h, &in);
+  rotate_groups(c, &h, &k, &in);
   h.key = updated_cache(c, 3, 1, h.key, &k);
   h.value = updated_cache(c, 4, 2, h.value, &k);
   h.keep = seen_keys(c, &k);

@@ -221,6 +221,36 @@ def search(seed, least=None, penalty=None, allowed=None, first=None, **more):
             dict(decoder=decoder(seed), eos_token_id=5, pad_token_id=0, **more), 1)
 
 
+def drawn(seed, **more):
+    """Samples of which one token is left, so that no generator decides; no row ends early."""
+    name, opset, inputs, attributes, count = search(seed, **more.pop("given", {}))
+    inputs = [*inputs, None, more.pop("presence", None), np.array([7], np.int32)]
+    return (MS + "Sampling", opset, inputs, dict(attributes, min_tokens_to_keep=1, **more), count)
+
+
+def beams(seed, n, returned, most=11, least=1, power=1.0, penalty=1.0, rows=2, **more):
+    prompt = np.array([[1, 2, 3], [0, 4, 5], [7, 8, 9]], np.int32)[:rows]
+    masks = [more.pop(key, None) for key in ("allowed", "first")]
+    return (MS + "BeamSearch", 17,
+            [prompt, *[np.array([v], np.int32) for v in (most, least, n, returned)],
+             np.array([power], F), np.array([penalty], F), *masks],
+            dict(decoder=decoder(seed), eos_token_id=5, pad_token_id=0, **more), 2)
+
+
+# A window of two tokens, in caches of two rows and of four.
+WINDOW = dict(GROUPS, local_window_size=2, sliding_window_cache=1)
+OLD = [normal(130, 1, 2, 4, 16), normal(131, 1, 2, 4, 16)]
+NEXT = [normal(132, 1, 3, 64), normal(133, 1, 3, 32), normal(134, 1, 3, 32)]
+
+
+def window(rows, tokens, new=3, **more):
+    """After so many tokens, `new` of which are new; all rows hold one."""
+    return (MS + "GroupQueryAttention", 17,
+            [*[x[:, :new] for x in NEXT], *[x[:, :, :rows] for x in OLD],
+             np.array([tokens - 1], np.int32), number(tokens, np.int32),
+             *(COSINES if more.get("do_rotary") else [])], dict(WINDOW, **more), 3)
+
+
 ALLOWED = np.array([1, 0, 1, 1, 1, 1, 0, 1, 0, 1, 1], np.int32)
 STREAMS = np.array([[[0, 1, 2], [3, 3, 3]], [[0, 4, 5], [1, 2, 3]], [[7, 6, 2], [0, 0, 1]]])
 WAVES = [np.cos(normal(81, 8, 6)), np.sin(normal(81, 8, 6))]
@@ -254,6 +284,17 @@ CALLS = [
       search(330, penalty=1.7), search(340, allowed=ALLOWED),
       search(350, first=bytes_of(127, 2, 11, high=2, dtype=np.int32), no_repeat_ngram_size=1,
              penalty=0.6)],
+    *[beams(seed, n, returned) for seed, n, returned in ((300, 3, 2), (301, 1, 1), (302, 4, 4))],
+    beams(303, 2, 2, power=0.5, penalty=1.5, least=7),
+    beams(304, 4, 3, early_stopping=1, power=2.0),
+    beams(305, 2, 1, rows=3, power=0.3), beams(306, 3, 3, rows=3, most=7, penalty=0.7),
+    beams(307, 3, 1, no_repeat_ngram_size=2, allowed=ALLOWED),
+    beams(308, 2, 2, first=bytes_of(128, 2, 11, high=2, dtype=np.int32)),
+    drawn(300, top_p=1e-6), drawn(310, top_p=1e-6, temperature=0.5),
+    drawn(310, top_p=1e-6, presence=np.ones((2, 11), np.int32), presence_penalty=0.5),
+    drawn(320, top_p=1e-6, custom=1, given=dict(penalty=1.7)),
+    window(2, 3), window(2, 7), window(2, 6, new=1, do_rotary=1), window(4, 4, new=2),
+    window(4, 7), window(4, 10, new=1), window(4, 13, softcap=0.7),
     *[packed_product(kind, 5, k) for kind in (0, 1) for k in (64, 70)],
     *[masked_decoder(mask, added, bias) for mask in (None, FIVE)
       for added in (None, normal(120, 2, 2, 1, 5)) for bias in (None, normal(121, 24))],
