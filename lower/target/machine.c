@@ -66,8 +66,11 @@ const Machine *machine_of_sm(int sm) {
 }
 
 const Machine *machine_of_half(const Machine *m) {
+  enum { LANES_WIDE = 8 }; /* fewer have one row for all registers */
   for (size_t i = 0; m->kind == MACHINE_CPU && i < sizeof machines / sizeof *machines; i++)
-    if (machines[i].kind == MACHINE_CPU && 2 * machines[i].lanes == m->lanes) return &machines[i];
+    if (machines[i].kind == MACHINE_CPU && 2 * machines[i].lanes == m->lanes &&
+        (machines[i].regs == m->regs || machines[i].lanes < LANES_WIDE))
+      return &machines[i];
   return NULL;
 }
 

@@ -8,7 +8,8 @@
  *
  * Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".  Peaks:
  * data sheets and NVIDIA's white papers.  A CPU's lanes are 32-bit elements of one SIMD register:
- * 16 (AVX-512, with and without AMX's tiles), 8 (AVX2), 4 (Neon, SSE); its peaks are measured. */
+ * 16 (AVX-512, with and without AMX's tiles), 8 (AVX2), 4 (Neon, SSE); its peaks are measured.  Of
+ * kernels of 64-bit data on AVX-512 they are 8, in registers as many and as wide (cpu:8w). */
 #ifndef NEREID_LOWER_TARGET_MACHINE_TABLE_H
 #define NEREID_LOWER_TARGET_MACHINE_TABLE_H
 
@@ -29,6 +30,7 @@ X("sm_120a", MACHINE_GPU, 120, 87, 78, 32, 32, 255, 99 * KIB, 16, HOPPER, \
   "GeForce RTX 5090", 170, 2.41e9, 1.79e12, 256, 1024, 2048, 96 * MIB, 100 * KIB, 1536) \
 X("cpu:4", MACHINE_CPU, 0, 0, 0, 4, 1, 16, 4 * MIB, 16, CPU, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
 X("cpu:8", MACHINE_CPU, 0, 0, 0, 8, 1, 16, 4 * MIB, 32, CPU, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
+X("cpu:8w", MACHINE_CPU, 0, 0, 0, 8, 1, 32, 4 * MIB, 64, CPU, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
 X("cpu:16", MACHINE_CPU, 0, 0, 0, 16, 1, 32, 4 * MIB, 64, CPU, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0) \
 X("cpu:amx", MACHINE_CPU, 0, 0, 0, 16, 1, 32, 4 * MIB, 64, CPU | HAS_FAR_STREAMS | HAS_MATRIX_TILES, \
   NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0)
