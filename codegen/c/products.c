@@ -407,6 +407,17 @@ static void put_rows(Gen *g, const ProductLoop *t, const char *rows) {
   c_close_index(g, t->row);
 }
 
+/* Does a loop around this one take the same vectors again, for other rows? */
+static bool repeats_vectors(const ProductLoop *t) {
+  const Mem *right = &t->right->mems[0];
+  const NestStmt *at = t->loop->parent->owner;
+  for (; at && at->code == NEST_SERIAL; at = at->parent->owner)
+    if (at->index->extent > 1 && !affine_coef(&right->bytes, at->index) &&
+        !base_depends_on(right, at->index))
+      return true;
+  return false;
+}
+
 /* The call, for the addresses of rows and, in the order of the parameters, other numbers. */
 static void call_tiles(Gen *g, const ProductLoop *t, const char *rows) {
   const Affine *sum = &t->product->dsts[0].sub, *bytes = &t->right->mems[0].bytes;
@@ -419,7 +430,8 @@ static void call_tiles(Gen *g, const ProductLoop *t, const char *rows) {
   c_line(g, "    .sums = (char *)&%s, .sums_row = %lld, .sums_vector = %lld,", first_sum(g, t),
          (long long)(vector * coefficient(sum, t->sum_row)),
          (long long)(vector * coefficient(sum, t->sum_vector)));
-  c_line(g, "    .streams = %s});", t->right->mems[0].buffer ? "false" : "true");
+  bool streams = !t->right->mems[0].buffer && !repeats_vectors(t);
+  c_line(g, "    .streams = %s});", streams ? "true" : "false");
 }
 
 /* Steps that are known when the function is compiled take no registers in it. */
