@@ -153,7 +153,7 @@ const Helper c_helpers_products[] = {
      "  int vectors, steps, ahead; /* vectors that are asked for 16 KB before they are taken */\n"
      "  bool bytes;\n"
      "} TileBlock;\n"
-     "/* The unit waits for memory unless words are asked for some 16 KB before it takes them, and\n"
+     "/* The unit waits for memory unless words are asked for some 16 KB before it takes them, or\n"
      " * for the second cache unless the nearest one has words two steps before. */\n"
      "INLINE void tiles_ahead(const TileBlock *t, const char *right, const int vectors) {\n"
      "  const char *far = right + 64 * t->right_row, *near = right + 32 * t->right_row;\n"

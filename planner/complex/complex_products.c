@@ -99,9 +99,9 @@ static bool is_plane(Graph *g, Node *x) {
 static bool is_product_of_rows(Split *s, Parts x, Parts y) {
   const Node *n = s->b.in.n;
   Graph *g = s->b.in.g;
-  if (!graph_is_any(n, OP_aten_mm_default, OP_aten_matmul_default)) return false;
-  /* A batch of y would be copied without panels, for more than is gained. */
-  if (rank_of(x.re) < 2 || rank_of(y.re) != 2 || !y.im) return false;
+  if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_matmul_default))
+    return false;
+  if (rank_of(x.re) < 2 || rank_of(y.re) < 2 || !y.im) return false;
   bool planes = is_plane(g, x.re) && (!x.im || is_plane(g, x.im));
   return !planes || (!x.im && !is_plane(g, y.re));
 }

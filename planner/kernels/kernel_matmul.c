@@ -113,8 +113,11 @@ static const char *row_lines(Kernel *k) {
 
 static Left matrix_left(Kernel *k, Dim row, Dim left_k) {
   Dims *d = k->graph->dims;
-  ConcatSource p = {.operand = k->group->nodes.data[0]->args[0].node,
-                    .index = {row, dim_mul(d, left_k, dim_int(d, word_of_panels(k)))}};
+  Node *left = k->group->nodes.data[0]->args[0].node;
+  ConcatSource p = {.operand = left, .index = {k->group->index[0]}};
+  uint32_t matrix = left->type.rank - 2;
+  p.index[matrix] = row;
+  p.index[matrix + 1] = dim_mul(d, left_k, dim_int(d, word_of_panels(k)));
   product_source(k, &p);
   const ValueType *t = &p.operand->type;
   return (Left){p.operand, linear_of_index(d, p.index, t->shape, t->rank)};
@@ -194,6 +197,12 @@ static const char *left_mask(Kernel *k, const Text *within) {
   return arena_printf(k->arena, ", mask=%s, other=0.0", within->data + FIRST);
 }
 
+/* The matrix of a batch. */
+static const char *batch_line(Kernel *k) {
+  if (dim_is_int(k->group->index[0])) return "";
+  return arena_printf(k->arena, "    batch = tl.program_id(1)%s\n", kernel_wide(k));
+}
+
 /* The kernel of a product whose right operand is packed in panels (panels.h). */
 static void kernel_panels(Text *out, Kernel *k) {
   const Group *g = k->group;
@@ -231,6 +240,7 @@ static void kernel_panels(Text *out, Kernel *k) {
                   {"outer", turns},
                   {"again", windows ? groups_again(k, turns, length, left_text, right_text) : ""},
                   {"row", row_lines(k)},
+                  {"batch", batch_line(k)},
                   {"sums", dtype_lang_name(loop_dtype(n, word))},
                   {"precision", word_precision(word)},
                   {"after", after_sums(word)},

@@ -368,7 +368,7 @@ static bool has_words(Graph *g, const Node *n) {
   Strided s;
   Node *left = n->args[0].node;
   if (strided_word(left->type.dtype) == 1) return true;
-  if (!strided_of(g, left, &s) || !dim_is(s.stride[1], 1)) return false;
+  if (!strided_of(g, left, &s) || !dim_is(s.stride[left->type.rank - 1], 1)) return false;
   return s.memory->kind != NODE_CALL || prim_kind(s.memory->op) != PRIM_GATHER;
 }
 
@@ -442,9 +442,35 @@ static void pack_given_matrix(Freeze *f, Node *n) {
   if (is_reordered(left)) n->args[0] = arg_node(build_op1(&b, OP_aten_clone_default, left));
 }
 
+/* A product of f16 becomes one of f32: a vector of f16 is converted in each step else. */
+static void widen_halves(Freeze *f, Node *n) {
+  enum { ROWS_LEAST = 32 };
+  Dim rows = n->type.shape[n->type.rank - 2];
+  if (n->args[1].node->type.dtype != DT_F16 || !dim_is_int(rows) || rows->value < ROWS_LEAST)
+    return;
+  Build b = freeze_build(f, n);
+  Node *x = build_to(&b, n->args[0].node, DT_F32), *y = build_to(&b, n->args[1].node, DT_F32);
+  Node *wide = build_op2(&b, n->op->id, x, y);
+  build_become(&b, OP_aten_to_dtype, 2, (Arg[]){arg_node(wide), arg_dtype(n->type.dtype)});
+}
+
+static void walk_halves(Freeze *f) {
+  for (Node *n = f->g->first; n; n = n->next)
+    if (graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default)) widen_halves(f, n);
+}
+
+/* Matrices of many rows read those of a batch from panels. */
+static void pack_batch(Freeze *f, Node *n) {
+  enum { ROWS_LEAST = 32 };
+  Dim rows = n->type.shape[1];
+  if (dim_is_int(rows) && rows->value >= ROWS_LEAST && !is_reordered(n->args[0].node))
+    pack_panels(f, n);
+}
+
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next) {
+    if (graph_is(n, OP_aten_bmm_default)) pack_batch(f, n);
     if (!graph_is_any(n, OP_aten_mm_default, OP_nereid_int8_mm_default)) continue;
     if (is_constant_arg(f, &n->args[1])) pack_matrix(f, n);
     else if (graph_is(n, OP_aten_mm_default)) pack_given_matrix(f, n);
@@ -479,4 +505,7 @@ bool pass_freeze(Graph *g) {
   return run_walks(g, "freeze", (Walk *const[]){walk_scales, walk_weights, NULL});
 }
 
-bool pass_pack(Graph *g) { return run_walks(g, "pack", (Walk *const[]){walk_matrices, NULL}); }
+bool pass_pack(Graph *g) {
+  return run_walks(g, "pack", (Walk *const[]){walk_halves, NULL}) &&
+         run_walks(g, "pack", (Walk *const[]){walk_matrices, NULL});
+}

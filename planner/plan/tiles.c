@@ -577,8 +577,12 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
   Dim run = convolution ? panels_run(t->graph, n) : e[3];
   const ValueType *panels = &panels_of(n->args[1].node)->type;
   int width = (int)panels->shape[2]->value;
-  PanelProduct p = {.m = dim_is_int(e[1]) ? e[1]->value : 0, .n = e[2]->value,
-                    .k = e[3]->value / word, .run = run->value / word, .width = width,
+  PanelProduct p = {.batch = dim_is_int(e[0]) ? e[0]->value : 1,
+                    .m = dim_is_int(e[1]) ? e[1]->value : 0,
+                    .n = e[2]->value,
+                    .k = e[3]->value / word,
+                    .run = run->value / word,
+                    .width = width,
                     .vectors = panels_vectors(width, panels->dtype),
                     .tiles = tiling_has_tiles(word)};
   Tile tile = tiling_panels(&p);
@@ -613,8 +617,8 @@ static StepChoice turned_choice(const Tiles *t, const Group *g, const Node *pane
   bool unit = tiling_has_tiles(word);
   int64_t k = e[3]->value / word;
   int width = (int)panels->type.shape[2]->value;
-  Tile tile = tiling_panels(&(PanelProduct){.n = e[2]->value, .k = k, .run = k, .width = width,
-                                            .tiles = unit});
+  PanelProduct p = {1, 0, e[2]->value, k, k, width, 0, unit};
+  Tile tile = tiling_panels(&p);
   StepChoice c = choice_new(t);
   int64_t bm = unit ? UNIT_ROWS : ROWS;
   add_choice_constexpr(t, &c, "BM", bm);

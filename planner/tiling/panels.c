@@ -50,6 +50,30 @@ static Node *pack_columns(Build *b, Node *y, int width) {
   return padded == columns ? back : build_slice(b, back, 1, build_const(b, 0), columns, 1);
 }
 
+/* The same of a batch of matrices, whose panels follow each other. */
+static Node *pack_batch(Build *b, Node *y, int width) {
+  const Dim *shape = y->type.shape;
+  Dim batch = shape[0], rows = shape[1], columns = shape[2];
+  Dim word = build_const(b, strided_word(y->type.dtype)), each = build_const(b, width);
+  Dim words = build_const(b, rows->value / word->value);
+  Dim count = build_const(b, (columns->value + width - 1) / width);
+  Dim padded = build_const(b, count->value * width);
+  if (padded != columns) {
+    Arg lengths =
+        arg_dims(b->in.g, 2, (Dim[]){build_const(b, 0), dim_sub(b->in.g->dims, padded, columns)});
+    y = build(b, OP_aten_constant_pad_nd_default, 2, (Arg[]){arg_node(y), lengths});
+  }
+  Node *cut = build_view(b, y, 5, (Dim[]){batch, words, word, count, each});
+  cut = build_permute(b, cut, (uint32_t[]){0, 3, 1, 4, 2});
+  Dim all = build_const(b, batch->value * count->value);
+  cut = build_view(b, cut, PANEL_AXES, (Dim[]){all, words, each, word});
+  Node *back = build_op1(b, OP_aten_clone_default, cut);
+  back = build_view(b, back, 5, (Dim[]){batch, count, words, each, word});
+  back = build_permute(b, back, (uint32_t[]){0, 2, 4, 1, 3});
+  back = build_view(b, back, 3, (Dim[]){batch, rows, padded});
+  return padded == columns ? back : build_slice(b, back, 2, build_const(b, 0), columns, 1);
+}
+
 /* Columns of a panel for the least work: a narrow panel has fewer sums for each load, and a wide
  * one more columns that are none. */
 static int width_for(int64_t columns, DType t) {
@@ -71,14 +95,15 @@ enum { COLUMNS_LEAST = 8 };
 Node *panels_pack(Build *b, Node *y) {
   const ValueType *t = &y->type;
   int64_t word = strided_word(t->dtype);
-  bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
+  bool batch = t->rank == 3, known = !batch || dim_is_int(t->shape[0]);
+  Dim rows = t->shape[batch], columns = t->shape[1 + batch];
+  known &= dim_is_int(rows) && dim_is_int(columns);
   if ((t->dtype != DT_F32 && t->dtype != DT_F64 && word == 1) || !known) return NULL;
-  Dim rows = t->shape[0], columns = t->shape[1];
   if (!rows->value || rows->value % word || columns->value < COLUMNS_LEAST) return NULL;
   int width = word == 2 ? panels_width(t->dtype) : width_for(columns->value, t->dtype);
   if (columns->value < width && word == 2) return NULL;
   if (!has_depth(rows->value / word, width)) return NULL;
-  return pack_columns(b, y, width);
+  return batch ? pack_batch(b, y, width) : pack_columns(b, y, width);
 }
 
 /* The product of all sizes but the last; 0: they are open, or it is too large. */
@@ -142,9 +167,8 @@ static bool is_width(const Dim width, DType t) {
 /* Are its columns the first ones of its operand? */
 static bool begins_columns(const Node *y) {
   const Arg *a = y->args;
-  return graph_is(y, OP_aten_slice_Tensor) && y->nargs == 4 && y->type.rank == 2 &&
-         a[1].kind == ARG_INT && dim_is(a[1].dim, 1) && a[2].kind == ARG_INT &&
-         dim_is(a[2].dim, 0);
+  return graph_is(y, OP_aten_slice_Tensor) && y->nargs == 4 && a[1].kind == ARG_INT &&
+         dim_is(a[1].dim, y->type.rank - 1) && a[2].kind == ARG_INT && dim_is(a[2].dim, 0);
 }
 
 /* The panels of the matrix, as pack_columns made them. */
@@ -162,7 +186,26 @@ static Node *panels_of_matrix(const Node *y) {
   return are ? panels : NULL;
 }
 
+/* The panels of the batch of matrices, as pack_batch made them. */
+static Node *panels_of_batch(const Node *y) {
+  const Node *whole = begins_columns(y) ? y->args[0].node : NULL;
+  const Node *view = whole ? whole : y, *back = operand_of(view, OP_aten_view_default);
+  const Node *cut = operand_of(back, OP_aten_permute_default);
+  Node *panels = operand_of(cut, OP_aten_view_default);
+  if (!operand_of(panels, OP_aten_clone_default) || panels->type.rank != PANEL_AXES) return NULL;
+  if (back->type.rank != 5 || view->type.rank != 3 || !rows_of(&panels->type)) return NULL;
+  const Dim *shape = panels->type.shape, *to = back->type.shape;
+  bool are = is_width(shape[2], y->type.dtype) && to[4] == shape[2] && to[1] == shape[1] &&
+             to[2] == shape[3] && dim_is(shape[3], strided_word(y->type.dtype)) &&
+             to[0] == y->type.shape[0] && view->type.shape[0] == to[0] &&
+             dim_is(y->type.shape[1], shape[1]->value * shape[3]->value) &&
+             view->type.shape[1] == y->type.shape[1];
+  return are ? panels : NULL;
+}
+
 Node *panels_of(const Node *y) {
+  Node *batch = y->type.rank == 3 ? panels_of_batch(y) : NULL;
+  if (batch) return batch;
   const Node *matrix = y->type.rank == 2 ? y : operand_of(y, OP_aten_view_default);
   return matrix && matrix->type.rank == 2 ? panels_of_matrix(matrix) : NULL;
 }

@@ -12,7 +12,8 @@
 int panels_width(DType t);
 /* The vector registers that hold so many columns of sums. */
 int panels_vectors(int width, DType t);
-/* y as a view of its panels; NULL if its sizes or its dtype do not suit. */
+/* y, a matrix or a batch of matrices, as a view of its panels; NULL if its sizes or its dtype do
+ * not suit. */
 Node *panels_pack(Build *b, Node *y);
 /* The product's left operand, packed, as a view of panels of its rows, where the right one's
  * columns are rows in memory; NULL if that does not suit. */

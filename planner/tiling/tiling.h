@@ -90,7 +90,7 @@ int tiling_turned_band(int rows, int64_t bytes);
 /* A product whose right operand is packed in panels of `width` columns, which are so many vector
  * registers; m 0: open. */
 typedef struct {
-  int64_t m, n, k;
+  int64_t batch, m, n, k;
   int64_t run; /* the elements of the sum that are next to each other in the left operand */
   int width, vectors;
   bool tiles; /* the unit for tiles multiplies */

@@ -123,7 +123,7 @@ static int depth_of_panels(int64_t k) {
 static double panel_time(int bm, const PanelProduct *p) {
   double vectors = p->vectors * machine_find("cpu")->lanes / (double)LANES;
   double rows = bm * vectors * MULTIPLY_ADD * (bm < ROWS_IN_BLOCK ? WAITS[bm] : 1);
-  double programs = ceil((double)p->m / bm) * ceil((double)p->n / p->width);
+  double programs = (double)p->batch * ceil((double)p->m / bm) * ceil((double)p->n / p->width);
   return ceil(programs / PROCESSORS) *
          ((double)p->k * (rows + vectors * PANEL_LOAD) + bm * vectors * FINISH);
 }
@@ -164,19 +164,23 @@ static int64_t blocks_of_program(int64_t blocks, int64_t panels, int64_t panel) 
   return best;
 }
 
-/* Blocks without a rest take less: the rows of one whose last rows are one row are copied. */
+/* Blocks without a rest take less: the rows of one whose last rows are one row are copied.  Two
+ * blocks of many share a panel. */
 static Tile unit_panels(const PanelProduct *p) {
   Tile best = {MACHINE_TILE, p->width, depth_of_panels(p->run), 1, 1};
   double least = INFINITY;
   for (int bm = UNIT_ROWS; p->m && bm > 0; bm--) {
     double steps = ceil((double)p->k / MACHINE_TILE), more = p->m % bm ? UNIT_COPY * bm : 0;
-    double programs = ceil((double)p->m / bm) * ceil((double)p->n / p->width);
+    double programs = (double)p->batch * ceil((double)p->m / bm) * ceil((double)p->n / p->width);
     double each = steps * (unit_step(bm, p->width) + more) + UNIT_BLOCK;
     double time = ceil(programs / PROCESSORS) * each;
     if (time >= least) continue;
     best.bm = bm;
     least = time;
   }
+  int64_t blocks = (p->m + UNIT_ROWS - 1) / UNIT_ROWS, panels = (p->n + p->width - 1) / p->width;
+  panels *= p->batch;
+  if (best.bm == UNIT_ROWS && blocks % 2 == 0 && blocks / 2 * panels >= PROCESSORS) best.bm *= 2;
   return best;
 }
 
@@ -194,6 +198,7 @@ Tile tiling_panels(const PanelProduct *p) {
     least = time;
   }
   int64_t blocks = (p->m + best.bm - 1) / best.bm;
-  best.bm *= (int)blocks_of_program(blocks, (p->n + p->width - 1) / p->width, p->k * p->width);
+  int64_t panels = p->batch * ((p->n + p->width - 1) / p->width);
+  best.bm *= (int)blocks_of_program(blocks, panels, p->k * p->width);
   return best;
 }

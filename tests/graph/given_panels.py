@@ -15,38 +15,44 @@ sys.path.append(str(ROOT / "tests/support"))
 from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
-# Rows, columns and the sum.
+# Rows, columns and the sum; before these matrices of a batch.
 BYTES = [(64, 128, 64), (17, 100, 72), (1, 64, 256), (33, 200, 260), (70, 65, 36), (6, 64, 63)]
-HALVES = [(64, 128, 64), (33, 100, 72), (40, 200, 130)]
+HALVES = [(64, 128, 64), (33, 100, 72), (40, 200, 130), (3, 35, 70, 66), (2, 64, 64, 32)]
 DEEP = [("f32", (520, 64, 1024)), ("f64", (520, 40, 1024)), ("bf16", (64, 64, 2048)),
-        ("i8", (18, 64, 4096))]
-TOLERANCE = {"i8": 0, "bf16": 1e-2, "f32": 2e-5, "f64": 1e-13}
-TORCH = {"i8": "_int_mm", "bf16": "mm", "f32": "mm", "f64": "mm"}
+        ("i8", (18, 64, 4096)), ("f16", (40, 72, 1024))]
+BATCHES = [("f32", (4, 64, 64, 64)), ("f32", (3, 37, 100, 70)), ("f64", (5, 33, 17, 48)),
+           ("f64", (1, 64, 64, 64)), ("f16", (2, 40, 48, 50)), ("f16", (33, 24, 40))]
+TOLERANCE = {"i8": 0, "bf16": 1e-2, "f16": 1e-3, "f32": 2e-5, "f64": 1e-13}
+GIVEN = {"bf16": "f32", "f16": "f32"}  # dtypes of arrays that are files
+DTYPES = {"bf16": "torch.bfloat16", "f16": "torch.float16"}
 
 
-def text(m, n, k, dtype, columns, part):
+def text(size, dtype, columns, part):
     """`columns`: the right operand's are next to each other; `part`: both begin within a row."""
-    given = {"bf16": "f32"}.get(dtype, dtype)
-    more = 8 if part else 0
-    right = f"{n}, {k + more}" if columns else f"{k}, {n + more}"
-    lines = [f"a = torch.ops.aten.slice.Tensor(x, 1, {more // 2}, {more // 2 + k})",
-             f"b = torch.ops.aten.slice.Tensor(y, 1, {more // 2}, "
-             f"{more // 2 + (k if columns else n)})"]
-    if dtype == "bf16":  # in memory, from which the slices are taken
-        lines = [f"{v}h = torch.ops.aten.clone.default({v}g)" for v in "xy"] + \
-                [line.replace("(x,", "(xh,").replace("(y,", "(yh,") for line in lines]
-        lines = [f"{v}g = torch.ops.aten.to.dtype({v}, torch.bfloat16)" for v in "xy"] + lines
-    b = "b"
+    *batch, m, n, k = size
+    given, more, axis = GIVEN.get(dtype, dtype), 8 if part else 0, len(batch) + 1
+    shapes = [[*batch, m, k + more], [*batch, *((n, k + more) if columns else (k, n + more))]]
+    at, sources, lines = more // 2, ["x", "y"], []
+    if dtype in DTYPES:  # in memory, from which the slices are taken
+        for v in "xy":
+            lines += [f"{v}g = torch.ops.aten.to.dtype({v}, {DTYPES[dtype]})",
+                      f"{v}h = torch.ops.aten.clone.default({v}g)"]
+        sources = ["xh", "yh"]
+    for to, v, length in (("a", sources[0], k), ("b", sources[1], k if columns else n)):
+        lines.append(f"{to} = torch.ops.aten.slice.Tensor({v}, {axis}, {at}, {at + length})")
     if columns:
-        lines.append("t = torch.ops.aten.t.default(b)")
-        b = "t"
-    lines.append(f"p = torch.ops.aten.{TORCH[dtype]}.default(a, {b})")
-    lines.append("out = torch.ops.aten.to.dtype(p, torch.float32)" if dtype == "bf16"
-                 else "out = torch.ops.aten.neg.default(p)")
-    lines.append("return (out,)")
+        lines.append(f"t = torch.ops.aten.transpose.int(b, {axis - 1}, {axis})")
+    op = "_int_mm" if dtype == "i8" else "bmm" if batch else "mm"
+    lines.append(f"p = torch.ops.aten.{op}.default(a, {'t' if columns else 'b'})")
+    if dtype in DTYPES:
+        lines.append("p = torch.ops.aten.to.dtype(p, torch.float32)")
+    lines += ["out = torch.ops.aten.neg.default(p)", "return (out,)"]
+    lines = [line.replace("p = torch.ops.aten.to", "q = torch.ops.aten.to") for line in lines]
+    if dtype in DTYPES:
+        lines[-2] = "out = torch.ops.aten.neg.default(q)"
     body = "".join(f"    {line}\n" for line in lines)
-    return (f'def forward(self, x: "{given}[{m}, {k + more}]", y: "{given}[{right}]"):\n{body}',
-            ((m, k + more), tuple(int(i) for i in right.split(", "))), more // 2)
+    x, y = (f'"{given}[{", ".join(map(str, shape))}]"' for shape in shapes)
+    return f"def forward(self, x: {x}, y: {y}):\n{body}", shapes, at
 
 
 def rounded(x):
@@ -55,10 +61,10 @@ def rounded(x):
 
 
 def run(dtype, size, columns, part, devices, folder):
-    m, n, k = size
+    *_, m, n, k = size
     name = f"{dtype} {size}{' columns' if columns else ''}{' part' if part else ''}"
     rng = np.random.default_rng(m * n + k)
-    source, shapes, at = text(m, n, k, dtype, columns, part)
+    source, shapes, at = text(size, dtype, columns, part)
     if dtype == "i8":
         x, y = (rng.integers(-128, 128, s).astype(np.int8) for s in shapes)
     else:
@@ -68,10 +74,11 @@ def run(dtype, size, columns, part, devices, folder):
     (folder / "m.py").write_text(source)
     if dtype == "bf16":
         x, y = rounded(x), rounded(y)
+    if dtype == "f16":
+        x, y = x.astype(np.float16), y.astype(np.float16)
     wide = np.int64 if dtype == "i8" else np.float64
-    right = y[:, at:at + k].T if columns else y[:, at:at + n]
-    want = x[:, at:at + k].astype(wide) @ right.astype(wide)
-    want = want if dtype == "bf16" else -want
+    right = y[..., at:at + k].swapaxes(-1, -2) if columns else y[..., at:at + n]
+    want = -(x[..., at:at + k].astype(wide) @ right.astype(wide))
     command = [NEREID, "graph", folder / "m.py", folder / "x.npy", folder / "y.npy"]
     for device in devices:
         done = subprocess.run([*command, "--device", device, "--out-dir", folder / "out"],
@@ -89,7 +96,7 @@ def cases():
         for part in (False, True):
             yield from (("i8", size, columns, part) for size in BYTES)
             yield from (("bf16", size, columns, part) for size in HALVES)
-        yield from ((dtype, size, columns, False) for dtype, size in DEEP)
+        yield from ((dtype, size, columns, False) for dtype, size in DEEP + BATCHES)
 
 
 def main():

@@ -16,6 +16,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     mmask = m < {{m}}
     nmask = n < {{n}}
 {{row}}
+{{batch}}
     acc = tl.zeros([BM, BN], dtype=tl.{{sums}})
     for start in range(0, {{k}}, BK):
         ka = start + tl.arange(0, BK)[None, :]{{wide}}
