@@ -662,9 +662,20 @@ static bool index_only(const Item *x) {
   return true;
 }
 
+/* Computes a statement from what a load of the chain gives? */
+static bool uses_load(const Item *x) {
+  for (const NestStmt *ld = x->chain.body->first; ld; ld = ld->next) {
+    if (!is_global_access(ld, NEST_LD)) continue;
+    for (const NestStmt *st = ld->next; st; st = st->next)
+      for (uint32_t i = 0; st->code == NEST_OP && i < st->nsrcs; i++)
+        if (st->srcs[i].kind == REF_VAR && st->srcs[i].var == ld->dsts[0].var) return true;
+  }
+  return false;
+}
+
 /* Loads from global memory, and what their addresses and guards need. */
 static bool loads_only(const Item *x) {
-  if (!(x->e.memory & READS_GLOBAL)) return false;
+  if (!(x->e.memory & READS_GLOBAL) || uses_load(x)) return false;
   for (const NestStmt *st = x->chain.body->first; st; st = st->next)
     if (!is_global_access(st, NEST_LD) && !is_index(st)) return false;
   return true;

@@ -96,16 +96,6 @@ INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
 #define NEREID_vsplat_i64
 INLINE vi64 vsplat_i64(int64_t x) { return (vi64){REPEAT(x)}; }
 #endif
-#ifndef NEREID_vruns_u8
-#define NEREID_vruns_u8
-/* Elements of n neighbours at p and n at p + more, in the order given. */
-#define vruns_u8(n, p, more, ...) ({ \
-  typedef uint8_t RUN __attribute__((vector_size((n) * sizeof(uint8_t)), aligned(1), may_alias)); \
-  const uint64_t RUN_AT = p; \
-  const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \
-  __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \
-})
-#endif
 #ifndef NEREID_WIDENED
 #define NEREID_WIDENED
 /* How many lanes x86 widens, and a register that begins with x. */
@@ -141,40 +131,6 @@ typedef short LANE_WORDS VECTOR(short);
 #define UPPER(x) (__builtin_convertvector(x, vu32) << 16)
 #define LOWER(x) __builtin_convertvector(x, vu32)
 #endif
-#endif
-#ifndef NEREID_vto_i32_u8
-#define NEREID_vto_i32_u8
-INLINE vi32 vto_i32_u8(vu8 x) {
-#if WIDENED == 16
-  return __builtin_ia32_pmovzxbd512_mask(LOW_BYTES(x), (vi32){0}, -1);
-#elif WIDENED == 8
-  return __builtin_ia32_pmovzxbd256(LOW_BYTES(x));
-#elif WIDENED == 4
-  return __builtin_ia32_pmovzxbd128(LOW_BYTES(x));
-#else
-  return __builtin_convertvector(x, vi32);
-#endif
-}
-#endif
-#ifndef NEREID_shr_i32
-#define NEREID_shr_i32
-INLINE int32_t shr_i32(int32_t a, int32_t b) { return a >> ((uint64_t)b < 32 ? b : 32 - 1); }
-#endif
-#ifndef NEREID_vshr_i32
-#define NEREID_vshr_i32
-INLINE vi32 vshr_i32(vi32 a, vi32 b) {
-#if LANES * 32 <= REGISTER_BITS
-  return a >> ((b | ~(vi32)((vu32)b < 32)) & (32 - 1));
-#else
-  vi32 r;
-  EACH_LANE(i) r[i] = shr_i32(a[i], b[i]);
-  return r;
-#endif
-}
-#endif
-#ifndef NEREID_vto_f32
-#define NEREID_vto_f32
-#define vto_f32(v) __builtin_convertvector(v, vf32)
 #endif
 #ifndef NEREID_vto_i32_u16
 #define NEREID_vto_i32_u16
@@ -213,6 +169,50 @@ INLINE vf32 vdecode_bf16(vu16 x) {
   const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \
   __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \
 })
+#endif
+#ifndef NEREID_vruns_u8
+#define NEREID_vruns_u8
+/* Elements of n neighbours at p and n at p + more, in the order given. */
+#define vruns_u8(n, p, more, ...) ({ \
+  typedef uint8_t RUN __attribute__((vector_size((n) * sizeof(uint8_t)), aligned(1), may_alias)); \
+  const uint64_t RUN_AT = p; \
+  const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \
+  __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \
+})
+#endif
+#ifndef NEREID_vto_i32_u8
+#define NEREID_vto_i32_u8
+INLINE vi32 vto_i32_u8(vu8 x) {
+#if WIDENED == 16
+  return __builtin_ia32_pmovzxbd512_mask(LOW_BYTES(x), (vi32){0}, -1);
+#elif WIDENED == 8
+  return __builtin_ia32_pmovzxbd256(LOW_BYTES(x));
+#elif WIDENED == 4
+  return __builtin_ia32_pmovzxbd128(LOW_BYTES(x));
+#else
+  return __builtin_convertvector(x, vi32);
+#endif
+}
+#endif
+#ifndef NEREID_shr_i32
+#define NEREID_shr_i32
+INLINE int32_t shr_i32(int32_t a, int32_t b) { return a >> ((uint64_t)b < 32 ? b : 32 - 1); }
+#endif
+#ifndef NEREID_vshr_i32
+#define NEREID_vshr_i32
+INLINE vi32 vshr_i32(vi32 a, vi32 b) {
+#if LANES * 32 <= REGISTER_BITS
+  return a >> ((b | ~(vi32)((vu32)b < 32)) & (32 - 1));
+#else
+  vi32 r;
+  EACH_LANE(i) r[i] = shr_i32(a[i], b[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_vto_f32
+#define NEREID_vto_f32
+#define vto_f32(v) __builtin_convertvector(v, vf32)
 #endif
 #ifndef NEREID_stream_bytes
 #define NEREID_stream_bytes
@@ -440,13 +440,13 @@ static void unpack_program(const char *args, const uint32_t *grid, uint32_t pid_
   vu64 t36 = vsplat_u64((uint64_t)(scale_ptr)) + vto_u64(t35);
   const int64_t t38 = t27 * 2ll;
   vu64 t39 = t36 + vto_u64(vsplat_i64(t38));
-  UNROLL(4) for (int a = 0; a < 4; a++) { /* lane_runs.py:11 */
-    const vu8 t2 = vruns_u8(4, (t28)[0] + (uint64_t)(4*a), 0, 0, 0, 1, 1, 2, 2, 3, 3);
+  UNROLL(4) for (int a = 0; a < 4; a++) {
+    const vf32 t6 = vdecode_bf16(vruns_u16(4, (t39)[0] + (uint64_t)(8*a), 8192, 0, 4, 1, 5, 2, 6, 3, 7));
+    const vu8 t2 = vruns_u8(4, (t28)[0] + (uint64_t)(4*a), 0, 0, 0, 1, 1, 2, 2, 3, 3); /* lane_runs.py:11 */
     const vi32 t40 = vto_i32_u8(t2); /* lane_runs.py:12 */
     const vi32 t43 = vshr_i32(t40, t42);
     const vi32 t44 = t43 & 15;
     const vf32 t45 = vto_f32(t44);
-    const vf32 t6 = vdecode_bf16(vruns_u16(4, (t39)[0] + (uint64_t)(8*a), 8192, 0, 4, 1, 5, 2, 6, 3, 7));
     const vf32 t46 = t6;
     t47[a] = t45 * t46;
   }
