@@ -5,8 +5,8 @@
  *                          satisfy, one of the first lanes, or lane by lane
  *   another step           where all lanes have one guard: of two elements, loads of neighbours,
  *                          shuffled; else lane by lane, from lane 0's address
- *   known differences      of loads: one or two runs of neighbours, shuffled, where all lanes have
- *                          one guard
+ *   known differences      of loads: one or two runs of neighbours, or some elements of a vector,
+ *                          shuffled, where all lanes have one guard
  *   anything else          lane by lane, from a vector of addresses
  */
 #include <string.h>
@@ -222,6 +222,26 @@ static const char *load_runs(Gen *g, const NestStmt *s, const Access *a) {
   return narrow ? c_text(g, "vdecode_%s(%s)", a->name, text) : text;
 }
 
+/* Lanes that read some elements of a vector, as those of x // 4 * 4 do: a load of these alone, and
+ * a shuffle; NULL: they are others. */
+static const char *load_some(Gen *g, const NestStmt *s, const Access *a) {
+  const Mem *m = &s->mems[0];
+  const int64_t *at = a->spread.lanes;
+  int lanes = g->nest->lanes;
+  uint64_t read = 0;
+  bool plain = a->lanes && at && !m->buffer && (s->type == DT_F32 || s->type == DT_I32);
+  if (!plain || a->guard > GUARD_SAME || nest_int(s, NA_volatile, 0)) return NULL;
+  Text order = text_new(g->arena);
+  for (int l = 0; l < lanes; l++) {
+    if (at[l] < 0 || at[l] % a->bytes || at[l] / a->bytes >= lanes) return NULL;
+    read |= UINT64_C(1) << at[l] / a->bytes;
+    text_printf(&order, ", %lld", (long long)(at[l] / a->bytes));
+  }
+  return c_text(g, "vpick_%s((%s)[0] + (uint64_t)(%s), 0x%llx%s)", a->name,
+                c_vector(g, &m->base, DT_PTR), c_affine(g, &m->bytes), (unsigned long long)read,
+                order.data);
+}
+
 /* Every other element: a load of the first half with those between, and one that ends with the last
  * lane; NULL: lanes are another step apart. */
 static const char *load_every_other(Gen *g, const NestStmt *s, const Access *a) {
@@ -253,6 +273,7 @@ static const char *load_pairs(Gen *g, const NestStmt *s, const Access *a) {
 static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   if (a->guard <= GUARD_SAME) {
     const char *text = load_runs(g, s, a);
+    if (!text) text = load_some(g, s, a);
     if (!text) text = load_every_other(g, s, a);
     if (!text) text = load_pairs(g, s, a);
     if (!text && a->lanes) text = c_text(g, "vgather_%s(%s)", a->name, a->at);

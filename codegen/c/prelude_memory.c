@@ -268,6 +268,26 @@ const Helper c_helpers_memory[] = {
      "  const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \\\n"
      "  __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \\\n"
      "})\n"},
+    {"vpick_$t", "f32 i32",
+     "/* Elements of a vector at p in an order; it reads those of the bits alone. */\n"
+     "#define vpick_$t(p, bits, ...) ({ \\\n"
+     "  const $V PICKED = vload_bits_$t((const char *)(p), bits); \\\n"
+     "  __builtin_shufflevector(PICKED, PICKED, __VA_ARGS__); \\\n"
+     "})\n"},
+    {"vload_bits_$t", "f32 i32",
+     "INLINE $V vload_bits_$t(const char *p, uint64_t bits) {\n"
+     "#if LANE_SETS && defined(LOAD_32) && LANES == 16\n"
+     "  return ($V)LOAD_32(p, ($V){0}, (uint16_t)bits);\n"
+     "#elif LANE_SETS && defined(LOAD_32)\n"
+     "  const vi32 lane = vramp_i32(0, 1);\n"
+     "  const vi32 read = ((vsplat_i32((int32_t)bits) >> lane) & 1) != 0;\n"
+     "  return ($V)LOAD_32(p, ($V){0}, MASK_SET(read));\n"
+     "#else\n"
+     "  $V v = {0};\n"
+     "  EACH_LANE(i) if (bits >> i & 1) v[i] = load_$t(p + i * sizeof($S));\n"
+     "  return v;\n"
+     "#endif\n"
+     "}\n"},
     {"vgather_step_$t", PLAIN " i1",
      "INLINE $V vgather_step_$t(const char *p, int64_t step) {\n"
      "  $V v;\n"

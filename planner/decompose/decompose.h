@@ -35,6 +35,14 @@ Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
 Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups);
 /* x[n, channels, sizes] as [n, sizes, channels]. */
 Node *decompose_channels_last(Build *b, Node *x);
+/* The channels of a group, so few that a CPU sums up a window over them, in vectors of results
+ * (small_groups.c); 0: they do not suit.  `w` are the sizes of the weight [O, channels of a group,
+ * window]. */
+int64_t decompose_small_groups(const Graph *g, const ValueType *x, const Dim *w, Dim groups);
+/* x[N, sizes, C] with channel i of its group for each channel. */
+Node *decompose_channel_of_groups(Build *b, Node *x, int64_t each, int64_t i);
+/* The same of each i, for each of the results: [N, channels of a group, sizes, results]. */
+Node *decompose_channels_of_groups(Build *b, Node *x, int64_t each, Dim results);
 /* A window whose last axis is joined to the channels: the elements of one of its rows are channels,
  * and it has one position along that axis. */
 typedef struct {

@@ -322,9 +322,44 @@ static bool rounds_before(Build *b, const Conv *c, int64_t joined) {
          w->shape[1]->value % BLOCK == 0 && all_are(c->n, c->spread, 1);
 }
 
+/* Channels of a group are positions of the window along an axis of its own. */
+static Node *of_small_groups(Build *b, const Conv *c, int64_t each) {
+  Node *x = decompose_channels_last(b, c->x);
+  Conv all = {.x = decompose_channels_of_groups(b, x, each, c->weight->type.shape[0]),
+              .n = c->n + 1};
+  uint32_t axes[GRAPH_RANK_MAX];
+  axes[0] = c->n; /* of the weight [window, channels of a group, O] */
+  for (uint32_t i = 0; i < c->n; i++) axes[i + 1] = i;
+  axes[c->n + 1] = c->n + 1;
+  all.weight = build_permute(b, window_first(b, c->weight), axes);
+  all.before[0] = all.after[0] = build_const(b, 0);
+  all.stride[0] = all.dilation[0] = all.spread[0] = build_const(b, 1);
+  memcpy(all.before + 1, c->before, c->n * sizeof *all.before);
+  memcpy(all.after + 1, c->after, c->n * sizeof *all.after);
+  memcpy(all.stride + 1, c->stride, c->n * sizeof *all.stride);
+  memcpy(all.dilation + 1, c->dilation, c->n * sizeof *all.dilation);
+  memcpy(all.spread + 1, c->spread, c->n * sizeof *all.spread);
+  Node *y = windows_of_channels(b, &all); /* [N, 1, sizes, O] */
+  Dim shape[GRAPH_RANK_MAX];
+  shape[0] = y->type.shape[0];
+  memcpy(shape + 1, y->type.shape + 2, (c->n + 1) * sizeof *shape);
+  return build_view(b, y, c->n + 2, shape);
+}
+
+static int64_t small_groups(Build *b, const Conv *c) {
+  bool known = c->n < WINDOW_AXES;
+  for (uint32_t i = 0; i < c->n; i++)
+    known = known && dim_is_int(c->stride[i]) && dim_is_int(c->dilation[i]) &&
+            dim_is_int(c->spread[i]);
+  if (!known) return 0;
+  return decompose_small_groups(b->in.g, &c->x->type, c->weight->type.shape, c->groups);
+}
+
 static Node *of_windows(Build *b, const Conv *c) {
   Graph *g = b->in.g;
   DType t = c->x->type.dtype;
+  int64_t few = small_groups(b, c);
+  if (few) return of_small_groups(b, c, few);
   if (build_wide(t) != DT_F32 && !(g->host && t == DT_I8)) return conv_as_sum(b, c);
   int64_t joined = groups_to_join(b, c);
   bool before = rounds_before(b, c, joined);
@@ -559,9 +594,10 @@ static bool phases_differ(const Conv *c, const Phase *p) {
 }
 
 /* Has each channel vectors of its own?  Strips of rows leave out what is no element. */
-static bool goes_along_rows(const Conv *c) {
+static bool goes_along_rows(Build *b, const Conv *c) {
   enum { VECTOR = 16 };
   const Dim *w = c->weight->type.shape;
+  if (small_groups(b, c)) return true;
   return dim_is(w[1], 1) && w[0] == c->groups && dim_is_int(w[0]) && w[0]->value >= VECTOR;
 }
 
@@ -569,7 +605,7 @@ static bool convolves_phases(Build *b, const Conv *c, const Phase *p) {
   enum { MOST = 16 };
   int64_t all = 1;
   for (uint32_t i = 0; i < c->n; i++) all *= p[i].stride;
-  return b->in.g->host && all <= MOST && !goes_along_rows(c);
+  return b->in.g->host && all <= MOST && !goes_along_rows(b, c);
 }
 
 /* Results u, u + stride, ... along each axis: [N, count, O].  The first of them is q = from of the

@@ -187,8 +187,32 @@ static void write_channels(Build *b, Node *n, int operand) {
   n->args[operand].node = build_op1(b, OP_nereid_dense_default, x);
 }
 
+/* The view that cuts an image's channels to groups (planner/decompose/small_groups.c), of which a
+ * vector of the operand's channels has several; NULL: there is none. */
+static Node *view_in_groups(const Node *x) {
+  enum { VECTOR = 16 };
+  uint32_t rank = rank_of(x);
+  if (rank < 4 || !dim_is_int(x->type.shape[1]) || x->type.shape[1]->value >= VECTOR) return NULL;
+  for (Node *v = (Node *)x; v->kind == NODE_CALL && prim_is_view(v); v = view_operand(v)) {
+    const Node *image = view_operand(v);
+    if (graph_is(v, OP_aten_view_default) && rank_of(image) + 1 == rank)
+      return size_from_end(image, 1) == size_from_end(x, 1) ? v : NULL;
+  }
+  return NULL;
+}
+
+static void write_groups(Graph *g, const Node *n, int operand) {
+  Strided s;
+  Node *view = view_in_groups(n->args[operand].node), *image = view ? view_operand(view) : NULL;
+  if (!view || !strided_of(g, image, &s) || dim_is(s.stride[rank_of(image) - 1], 1)) return;
+  Build b = build_at(g, view);
+  view->args[0].node = build_op1(&b, OP_nereid_dense_default, image);
+}
+
 static bool reads_channels(const Graph *g, const Node *n) {
-  if (g->host) return graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default);
+  if (g->host)
+    return graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default,
+                        OP_nereid_conv_depthwise_weight_default);
   bool boxes = g->gpu && device_has_warpgroups(g->gpu);
   return boxes && graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_weight_default) &&
          dtype_is_half(n->args[0].node->type.dtype);
@@ -212,7 +236,10 @@ bool pass_dense_operands(Graph *g) {
     for (int i = 0; i < 2 && multiplies_bytes(n); i++) write_along_sum(&b, n, i);
     if (reads_channels(g, n)) {
       write_channels(&b, n, 0);
-      if (graph_is(n, OP_nereid_conv_weight_default)) write_channels(&b, n, 1);
+      bool gradient = graph_is_any(n, OP_nereid_conv_weight_default,
+                                   OP_nereid_conv_depthwise_weight_default);
+      if (gradient) write_channels(&b, n, 1);
+      if (g->host && !graph_is(n, OP_nereid_conv_default)) write_groups(g, n, gradient);
     }
     if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) continue;
     if (!g->host && !setjmp(b.in.failed)) order_sum(&b, n);

@@ -282,20 +282,23 @@ static void pad_weight_gradient(Freeze *f, Node *n) {
   n->args[ops_param(ops_schema(f->g, n->op), "padding")] = arg_dims(f->g, w.n, zeros);
 }
 
-/* The weight [window, C, O] of a convolution in blocks of so many of O, each of which a CPU's tile
- * reads from its begin to its end: rows of all of O are far apart. */
-static bool pack_blocks(Freeze *f, Node *n) {
-  enum { WIDTH = 64 };
+/* Channels of a tile of a convolution, and of a vector. */
+enum { TILE_CHANNELS = 64, VECTOR_CHANNELS = 16 };
+
+/* The weight [window, C, O] of a convolution, or [window, C] of one of each channel, in blocks of
+ * so many of its last axis, each of which a CPU's tile reads from its begin to its end: rows of all
+ * of the axis are far apart, and meet in few sets of a cache. */
+static bool pack_blocks(Freeze *f, Node *n, int64_t width) {
   Node *w = n->args[1].node;
   uint32_t rank = rank_of(w), axes[GRAPH_RANK_MAX], back[GRAPH_RANK_MAX];
   Dim last = w->type.shape[rank - 1], shape[GRAPH_RANK_MAX];
-  bool fits = f->g->host && rank < GRAPH_RANK_MAX && dim_is_int(last) && last->value > WIDTH &&
-              last->value % WIDTH == 0;
+  bool fits = f->g->host && rank < GRAPH_RANK_MAX && dim_is_int(last) && last->value > width &&
+              last->value % width == 0;
   if (!fits) return false;
   Build b = freeze_build(f, n);
   memcpy(shape, w->type.shape, rank * sizeof *shape);
-  shape[rank - 1] = build_const(&b, last->value / WIDTH);
-  shape[rank] = build_const(&b, WIDTH);
+  shape[rank - 1] = build_const(&b, last->value / width);
+  shape[rank] = build_const(&b, width);
   for (uint32_t i = 0; i <= rank; i++) {
     axes[i] = !i ? rank - 1 : i < rank ? i - 1 : rank;
     back[i] = i + 1 < rank ? i + 1 : i < rank ? 0 : rank;
@@ -358,8 +361,9 @@ static void walk_weights(Freeze *f) {
     else if (graph_is(n, OP_nereid_conv_weight_default)) pad_weight_gradient(f, n);
     else if (graph_is(n, OP_nereid_conv_default) && !is_constant_arg(f, &n->args[1]))
       pack_given_weight(f, n);
-    else if (graph_is(n, OP_nereid_conv_depthwise_default) ||
-             (graph_is(n, OP_nereid_conv_default) && !pack_blocks(f, n)))
+    else if (graph_is(n, OP_nereid_conv_depthwise_default) && !pack_blocks(f, n, VECTOR_CHANNELS))
+      pack_weight(f, n);
+    else if (graph_is(n, OP_nereid_conv_default) && !pack_blocks(f, n, TILE_CHANNELS))
       pack_weight(f, n);
 }
 

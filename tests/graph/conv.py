@@ -622,17 +622,15 @@ def gradients(folder):
 
 # Images with the channels first, outputs, window, padding, dilation, groups, stride; is the weight
 # in panels, and of how many columns?
-PANELS = [((2, 16, 9, 7), 128, (3, 3), 1, 1, 1, 1, 64),
-          ((1, 32, 5, 6), 192, (2, 3), 1, 2, 1, 2, 64),
-          ((2, 40, 6, 6), 256, (3, 3), 1, 1, 2, 1, 64),
+PANELS = [((2, 48, 9, 7), 128, (3, 3), 1, 1, 1, 1, 64),
+          ((1, 40, 5, 6), 192, (2, 3), 1, 2, 1, 2, 64),
+          ((2, 80, 6, 6), 256, (3, 3), 1, 1, 2, 1, 64),
           ((2, 16, 6, 6), 20, (3, 3), 1, 1, 2, 1, 0),
-          ((2, 32, 6, 6), 32, (3, 3), 1, 1, 8, 1, 16),
+          ((2, 24, 6, 6), 32, (3, 3), 1, 1, 8, 1, 16),
           ((1, 24, 7, 9), 96, (3, 2), 1, 1, 8, 2, 48),
-          ((1, 12, 7, 9), 32, (3, 3), 0, 1, 2, 1, 32),
           ((1, 48, 7, 5), 32, (3, 3), 1, 1, 4, 1, 16),
-          ((1, 24, 8, 8), 96, (3, 3), 1, 1, 1, 1, 48),
-          ((1, 24, 8, 5), 80, (3, 1), 0, 1, 1, 1, 48),
-          ((1, 3, 9, 9), 128, (3, 3), 1, 1, 1, 1, 64),
+          ((1, 40, 8, 8), 96, (3, 3), 1, 1, 1, 1, 48),
+          ((1, 40, 8, 5), 80, (3, 1), 0, 1, 1, 1, 48),
           ((3, 3, 19, 14), 21, (7, 5), 3, 1, 1, 2, 32),
           ((2, 2, 9, 11), 5, (3, 3), 2, 2, 1, 1, 0),
           ((2, 12, 9, 11), 5, (3, 3), 2, 2, 1, 1, 16),
@@ -640,7 +638,15 @@ PANELS = [((2, 16, 9, 7), 128, (3, 3), 1, 1, 1, 1, 64),
           ((2, 48, 12, 13), 64, (3, 3), 1, 1, 1, 1, 64),
           ((1, 32, 13, 12), 20, (3, 3), 2, 2, 1, 2, 32),
           ((1, 40, 3, 2), 16, (5, 5), 4, 1, 1, 1, 16),
-          ((2, 40, 6, 9), 40, (5, 5), 2, 1, 40, 1, 0)]
+          ((2, 40, 6, 9), 40, (5, 5), 2, 1, 40, 1, 0),
+          # Windows over the channels of a group.
+          ((2, 32, 6, 6), 32, (3, 3), 1, 1, 8, 1, 0),
+          ((1, 12, 7, 9), 32, (3, 3), 0, 1, 2, 1, 0),
+          ((1, 3, 9, 9), 128, (3, 3), 1, 1, 1, 1, 0),
+          ((2, 3, 15, 18), 48, (7, 5), 3, 1, 1, 2, 0),
+          ((2, 40, 9, 11), 40, (3, 3), 1, 2, 10, 1, 0),
+          ((1, 34, 7, 6), 34, (3, 2), 1, 1, 17, 2, 0),
+          ((2, 48, 5, 19), 48, (1, 3), 1, 1, 6, 1, 0)]
 
 
 def blocks(folder):
@@ -667,6 +673,62 @@ def blocks(folder):
         got = np.load(f"{folder}/blocks/output_0.npy")
         same = np.allclose(got, want, 0, 1e-3, equal_nan=True)
         check(same, f"panels of {shape} to {out}")
+
+
+# Images, channels, groups, sizes, window, padding, stride, dilation: gradients of convolutions that
+# are windows over the channels of a group, with the channels first and last.
+GROUPS = [(2, 32, 8, (9, 12), (3, 3), (1, 1), 1, 1), (3, 36, 9, (10, 8), (3, 3), (1, 2), 2, 1),
+          (2, 20, 10, (7, 17), (3, 2), (0, 1), (1, 2), (2, 1)),
+          (1, 16, 2, (6, 9), (1, 3), (0, 1), 1, 1)]
+GROUPS_GRAPH = """class G(torch.nn.Module):
+    def forward(self, g: "f32[{grad}]", x: "f32[{sizes}]", w: "f32[{weight}]"):
+        g1 = torch.ops.aten.permute.default(g, [0, {order}])
+        x1 = torch.ops.aten.permute.default(x, [0, {order}])
+        a = torch.ops.aten.convolution_backward.default(
+            g1, x1, w, None, {windows}, {groups}, [True, True, False])
+        b = a[0]
+        c = a[1]
+        return (b, c)
+"""
+
+
+def group_gradients(folder):
+    """The input's and the weight's gradient of groups of a few channels."""
+    each = lambda v: [v] * 2 if isinstance(v, int) else list(v)
+    for (n, channels, groups, sizes, size, pads, stride, dilation), last in itertools.product(
+            GROUPS, (False, True)):
+        stride, dilation, of_group = each(stride), each(dilation), channels // groups
+        x, w = tensor(n, channels, *sizes), tensor(channels, of_group, *size)
+        v = windows(x.astype(np.float64), size, stride, [(p, p) for p in pads], dilation)
+        places = [(s + 2 * p - d * (k - 1) - 1) // t + 1
+                  for s, k, p, d, t in zip(sizes, size, pads, dilation, stride)]
+        v = v[:, :, :places[0], :places[1]].reshape(n, groups, of_group, *places, *size)
+        grad = tensor(n, channels, *places)
+        parted = grad.astype(np.float64).reshape(n, groups, of_group, *places)
+        weight = np.einsum("ngoij,ngcijkl->gockl", parted, v).reshape(w.shape)
+        padded = np.zeros((n, channels, *(s + 2 * p for s, p in zip(sizes, pads))))
+        wide = w.astype(np.float64).reshape(groups, of_group, of_group, *size)
+        for k, l in np.ndindex(*size):
+            at = np.einsum("ngoij,goc->ngcij", parted, wide[..., k, l]).reshape(grad.shape)
+            rows, columns = k * dilation[0], l * dilation[1]
+            padded[:, :, rows:rows + stride[0] * places[0]:stride[0],
+                   columns:columns + stride[1] * places[1]:stride[1]] += at
+        inner = padded[:, :, pads[0]:pads[0] + sizes[0], pads[1]:pads[1] + sizes[1]]
+        stored = [np.moveaxis(a, 1, -1).copy() if last else a for a in (grad, x)]
+        path = pathlib.Path(folder, "groups.py")
+        path.write_text(GROUPS_GRAPH.format(
+            grad=", ".join(map(str, stored[0].shape)), sizes=", ".join(map(str, stored[1].shape)),
+            weight=", ".join(map(str, w.shape)), order="3, 1, 2" if last else "1, 2, 3",
+            windows=f"{stride}, {list(pads)}, {dilation}, False, [0, 0]", groups=groups))
+        for name, array in (("g", stored[0]), ("x", stored[1]), ("w", w)):
+            np.save(f"{folder}/{name}.npy", array)
+        done = subprocess.run([NEREID, "graph", path, *(f"{folder}/{a}.npy" for a in "gxw"),
+                               "--device", "cpu", "--out-dir", f"{folder}/groups"],
+                              capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr[:2000])
+        for i, want in enumerate((inner, weight)):
+            got = np.load(f"{folder}/groups/output_{i}.npy")
+            check(np.allclose(got, want, 1e-4, 1e-3), f"groups of {of_group}: gradient {i}")
 
 
 # Of the result's gradient: images, input and output channels, sizes, window, padding, stride,
@@ -777,6 +839,7 @@ def main():
             halves(folder)
         if "rows" in args.names or (not args.names and args.device == "interp"):
             rows(folder)
+            group_gradients(folder)
         if "images" in args.names or (not args.names and args.device == "interp"):
             images(folder)
         if "loops" in args.names or (not args.names and args.device == "interp"):

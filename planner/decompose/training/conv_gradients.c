@@ -186,9 +186,9 @@ static int64_t parts_of_images(Build *b, const ConvGradient *c, const Node *othe
   return parts;
 }
 
-/* [window, c] on a CPU: vectors of channels, and sums in registers for a row of the window; NULL:
- * they do not suit. */
-static Node *channel_windows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+/* Do vectors of channels, with sums in registers for a row of the window, suit a CPU? */
+static bool has_channel_windows(Build *b, const ConvGradient *c, const Node *slid,
+                                const Node *other) {
   enum { VECTOR = 16 };
   Graph *g = b->in.g;
   const Dim *w = c->weight->type.shape;
@@ -199,20 +199,47 @@ static Node *channel_windows(Build *b, const ConvGradient *c, Node *slid, Node *
   for (uint32_t i = 0; i < c->n; i++)
     suits = suits && dim_is_int(w[i + 2]) && dim_is_int(c->stride[i]) &&
             dim_is_int(c->dilation[i]) && dim_is_int(c->padding[i]);
-  if (!suits) return NULL;
-  int64_t parts = parts_of_images(b, c, other);
+  return suits;
+}
+
+/* [window, c] by these; both operands have their channels last. */
+static Node *channel_windows(Build *b, const ConvGradient *c, Node *slid, Node *other,
+                             int64_t parts) {
+  Graph *g = b->in.g;
   Node *y = build(b, OP_nereid_conv_depthwise_weight_default,
-                  ARGS(arg_node(decompose_channels_last(b, other)),
-                       arg_node(decompose_channels_last(b, slid)), arg_dims(g, c->n, w + 2),
-                       arg_dims(g, c->n, c->stride), arg_dims(g, c->n, c->padding),
-                       arg_dims(g, c->n, c->dilation), build_int(b, parts)));
+                  ARGS(arg_node(other), arg_node(slid),
+                       arg_dims(g, c->n, c->weight->type.shape + 2), arg_dims(g, c->n, c->stride),
+                       arg_dims(g, c->n, c->padding), arg_dims(g, c->n, c->dilation),
+                       build_int(b, parts)));
   return parts > 1 ? build_sum(b, y, 1, false) : build_squeeze(b, y, 1);
+}
+
+/* [window, channels of a group, o] for groups of a few channels; NULL: they do not suit. */
+static Node *small_groups_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  enum { MOST = 8 };
+  Node *y[MOST];
+  bool along = !c->transposed && dim_is_int(other->type.shape[c->n + 1]) &&
+               slid->type.shape[1] == other->type.shape[1];
+  int64_t each = along ? decompose_small_groups(b->in.g, &slid->type, c->weight->type.shape,
+                                                c->groups)
+                       : 0;
+  if (!each || each > MOST || !has_channel_windows(b, c, slid, other)) return NULL;
+  int64_t parts = parts_of_images(b, c, other);
+  slid = decompose_channels_last(b, slid);
+  other = decompose_channels_last(b, other);
+  for (int64_t i = 0; i < each; i++) {
+    y[i] = channel_windows(b, c, decompose_channel_of_groups(b, slid, each, i), other, parts);
+    y[i] = build_unsqueeze(b, y[i], c->n);
+  }
+  return build_cat(b, (uint32_t)each, y, c->n);
 }
 
 /* The gradient for one channel a group: [c, 1, window]. */
 static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
-  Node *y = channel_windows(b, c, slid, other);
-  if (!y) y = channel_sums(b, c, slid, other); /* [window, c] */
+  Node *y = has_channel_windows(b, c, slid, other)
+                ? channel_windows(b, c, decompose_channels_last(b, slid),
+                                  decompose_channels_last(b, other), parts_of_images(b, c, other))
+                : channel_sums(b, c, slid, other); /* [window, c] */
   uint32_t axes[GRAPH_RANK_MAX];
   axes[0] = c->n;
   for (uint32_t i = 0; i < c->n; i++) axes[i + 1] = i;
@@ -355,10 +382,21 @@ static Node *channel_products(Build *b, const ConvGradient *c, Node *rows, Node 
   return build_product(b, op, rows, elements, ROUNDS_AS_CONVOLUTION);
 }
 
+/* [window, c, o] as [o, c, window]. */
+static Node *outputs_first(Build *b, const ConvGradient *c, Node *y) {
+  uint32_t axes[GRAPH_RANK_MAX];
+  axes[0] = c->n + 1;
+  axes[1] = c->n;
+  for (uint32_t i = 0; i < c->n; i++) axes[i + 2] = i;
+  return build_permute(b, y, axes);
+}
+
 static Node *weight_gradient(Build *b, const ConvGradient *c) {
   const Dim *w = c->weight->type.shape;
   Node *slid = c->transposed ? c->grad : c->x, *other = c->transposed ? c->x : c->grad;
   if (is_depthwise(c)) return channel_gradient(b, c, slid, other);
+  Node *few = small_groups_gradient(b, c, slid, other);
+  if (few) return outputs_first(b, c, few);
   Node *y = gradient_by_rows(b, c, slid, other);
   WindowRows rows = window_of_gradient(c);
   if (y) {
