@@ -58,6 +58,18 @@ static Range product_of(Range a, Range b) {
   return r;
 }
 
+/* Of a number that is not negative, by one that is positive; the quotient. */
+static Range quotient_of(Range a, Range b) {
+  if (!a.known || !b.known || a.lo < 0 || b.lo <= 0) return (Range){0};
+  return range(a.lo / b.hi, a.hi / b.lo);
+}
+
+static Range remainder_of(Range a, Range b) {
+  if (!a.known || !b.known || a.lo < 0 || b.lo <= 0) return (Range){0};
+  if (a.hi < b.lo) return a;
+  return range(0, a.hi < b.hi ? a.hi : b.hi - 1);
+}
+
 /* a < b, or a <= b, in all elements, or in none. */
 static Range less(Range a, Range b, bool equal) {
   if (!a.known || !b.known) return (Range){0};
@@ -112,6 +124,8 @@ static Range of_result(const Folder *s, const TileOp *op) {
     case TILE_ADD: return sum_of(a, b);
     case TILE_SUB: return difference_of(a, b);
     case TILE_MUL: return product_of(a, b);
+    case TILE_DIV: return quotient_of(a, b);
+    case TILE_REM: return remainder_of(a, b);
     case TILE_AND: return is_i1(op) ? both(a, b) : (Range){0};
     case TILE_LT:
     case TILE_LE:
@@ -129,6 +143,21 @@ static void note_loop(Folder *s, const TileOp *op) {
   int64_t last = hi.hi - 1;
   if (lo.lo == lo.hi && step.lo == step.hi) last = lo.lo + (last - lo.lo) / step.lo * step.lo;
   s->of[op->regions[0]->params[0]->id] = range(lo.lo, last);
+}
+
+/* An assume bounds an integer for the ops after it.  Within a branch or a loop it holds only for
+ * the programs that enter it, so it is ignored there.  A promise that can't hold says nothing. */
+static void note_assume(Folder *s, const TileOp *op) {
+  const TileOp *compare = op->args[0]->def;
+  if (op->parent->owner || !compare || !compares_integers(compare)) return;
+  Range *a = &s->of[compare->args[0]->id], by = of_value(s, compare->args[1]), most = by;
+  if (!a->known || !by.known) return;
+  switch (compare->code) {
+    case TILE_LT: most = difference_of(by, range(1, 1)); break;
+    case TILE_LE: break;
+    default: return;
+  }
+  if (most.known && a->lo <= most.hi && most.hi < a->hi) a->hi = most.hi;
 }
 
 /* ---- what a true mask leaves ---- */
@@ -156,6 +185,7 @@ static void simplify_op(Folder *s, TileOp *op) {
 static void visit(TileOp *op, void *ctx) {
   Folder *s = ctx;
   if (op->code == TILE_FOR) note_loop(s, op);
+  if (op->code == TILE_ASSUME) note_assume(s, op);
   if (op->nresults == 1 && !op->nregions) {
     Range r = of_result(s, op);
     if (fits_dtype((DType)op->results[0]->type.dtype, r)) s->of[op->results[0]->id] = r;
