@@ -649,6 +649,13 @@ static bool goes_down(const Group *g) {
   return g->nodes.len == 1 && dtype_bytes(g->nodes.data[0]->type.dtype) >= 4;
 }
 
+/* The program's number of crossed axes has a name where it is bounded (program_number). */
+static const char *crossed_program(const Kernel *k) {
+  bool known = dim_is_int(k->group->x) && dim_is_int(k->group->r);
+  if (k->graph->host && known) return "pid";
+  return arena_printf(k->arena, "tl.program_id(0)%s", kernel_wide(k));
+}
+
 static void open_columns(Kernel *k, bool looped) {
   const char *r = kernel_index(k, k->group->r, NULL), *wide = kernel_wide(k);
   if (looped) {
@@ -656,7 +663,7 @@ static void open_columns(Kernel *k, bool looped) {
     k->indent += 4;
     kernel_line(k, "rindex = start + tl.arange(0, RBLOCK)[None, :]%s", wide);
   } else if (k->group->crossed) {
-    kernel_line(k, "rindex = tl.program_id(0)%s %s * RBLOCK + tl.arange(0, RBLOCK)[None, :]", wide,
+    kernel_line(k, "rindex = %s %s * RBLOCK + tl.arange(0, RBLOCK)[None, :]", crossed_program(k),
                 goes_down(k->group) ? "// down" : "% across");
   } else {
     kernel_line(k, "rindex = tl.arange(0, RBLOCK)[None, :]%s", wide);
@@ -777,19 +784,17 @@ static void compute_strip(Loops *l, const Group *row, Dim first, int64_t parts, 
   k->group = row;
 }
 
-/* The strips between the first and the last one. */
-static void compute_middle(Loops *l, const Group *row, int64_t strips, int64_t parts) {
+/* Strips of `parts` columns each, from the row's begin on, in a loop. */
+static void compute_strips(Loops *l, const Group *row, int64_t strips, int64_t parts) {
   Kernel *k = l->k;
   Dims *d = k->graph->dims;
-  if (strips <= 0) return;
   size_t taken = k->taken.len, bindings = k->bindings.len;
   const char *name = kernel_fresh(k, "strip");
   kernel_line(k, "for %s in range(0, %lld):", name, (long long)strips);
   Dim strip = dim_shared_index(d, "strip", dim_int(d, strips));
   kernel_bind(k, strip, name, 0);
   k->indent += 4;
-  Dim first = dim_mul(d, dim_add(d, strip, dim_int(d, 1)), dim_int(d, parts));
-  compute_strip(l, row, first, parts, false);
+  compute_strip(l, row, dim_mul(d, strip, dim_int(d, parts)), parts, false);
   k->indent -= 4;
   k->bindings.len = bindings;
   kernel_forget(k, taken);
@@ -803,9 +808,11 @@ static void row_in_strips(Loops *l, int64_t parts) {
   int64_t last = columns - (strips - 1) * parts;
   k->row_strips = true;
   each_of_stage(l, 0, compute_group_node, false, ROLE_ROW);
-  compute_strip(l, row, dim_int(d, 0), strips > 1 ? parts : last, strips > 1);
-  compute_middle(l, row, strips - 2, parts);
-  if (strips > 1) compute_strip(l, row, dim_int(d, columns - last), last, false);
+  int64_t looped = strips > 2 ? columns / parts : 0;
+  if (looped) compute_strips(l, row, looped, parts);
+  else compute_strip(l, row, dim_int(d, 0), strips > 1 ? parts : last, strips > 1);
+  if (strips > (looped ? looped : 1))
+    compute_strip(l, row, dim_int(d, columns - last), last, false);
 }
 
 /* ---- kernels ---- */
@@ -836,20 +843,34 @@ static const char *open_plane(Kernel *k) {
   return arena_printf(k->arena, "    plane = tl.program_id(1)%s\n", kernel_wide(k));
 }
 
+/* Bounds the program's number: it is less than `all`, which is written with tile sizes. */
+static const char *bound_program(Kernel *k, const char *before, const char *all) {
+  return arena_printf(k->arena, "%s    pid = tl.program_id(0)%s\n    tl.assume(pid < %s)\n", before,
+                      kernel_wide(k), all);
+}
+
+static const char *open_crossed(Kernel *k, const char **program) {
+  bool down = goes_down(k->group);
+  const char *x = kernel_index(k, k->group->x, NULL), *r = kernel_index(k, k->group->r, NULL);
+  const char *bound = down ? arena_printf(k->arena, "    down = tl.cdiv(%s, XBLOCK)\n", x)
+                           : arena_printf(k->arena, "    across = tl.cdiv(%s, RBLOCK)\n", r);
+  const char *number = crossed_program(k);
+  *program = arena_printf(k->arena, "%s %s", number, down ? "% down" : "// across");
+  if (strcmp(number, "pid") != 0) return bound;
+  const char *all = down ? arena_printf(k->arena, "down * tl.cdiv(%s, RBLOCK)", r)
+                         : arena_printf(k->arena, "tl.cdiv(%s, XBLOCK) * across", x);
+  return bound_program(k, bound, all);
+}
+
 /* Where elements are limited, the program's number is bounded, so that no index overflows: parts
- * then begin at known vectors. */
+ * then begin at known vectors.  On a CPU it always is: masks of tiles that are whole are true. */
 static void emit_loops(Text *out, Kernel *k, bool rows) {
   const char *x = kernel_index(k, k->group->x, NULL), *bound = open_plane(k);
   const char *program = arena_printf(k->arena, "tl.program_id(0)%s", kernel_wide(k));
   if (k->group->crossed) {
-    bool down = goes_down(k->group);
-    const char *r = kernel_index(k, k->group->r, NULL);
-    bound = down ? arena_printf(k->arena, "    down = tl.cdiv(%s, XBLOCK)\n", x)
-                 : arena_printf(k->arena, "    across = tl.cdiv(%s, RBLOCK)\n", r);
-    program = arena_printf(k->arena, "%s %s", program, down ? "% down" : "// across");
-  } else if (k->limited && dim_is_int(k->group->x)) {
-    bound = arena_printf(k->arena, "%s    pid = %s\n    tl.assume(pid < tl.cdiv(%s, XBLOCK))\n",
-                         bound, program, x);
+    bound = open_crossed(k, &program);
+  } else if ((k->limited || k->graph->host) && dim_is_int(k->group->x)) {
+    bound = bound_program(k, bound, arena_printf(k->arena, "tl.cdiv(%s, XBLOCK)", x));
     program = "pid";
   }
   Slot slots[] = {{"x", x}, {"bound", bound}, {"program", program}};

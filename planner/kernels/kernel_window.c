@@ -11,8 +11,9 @@
 #include "planner/kernels/kernel.h"
 
 /* The most unrolled positions.  If each element of a tile has its own row, there are as many
- * addresses and conditions as elements for each position. */
-enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9, LAST_AXIS_MAX = 9 };
+ * addresses and conditions as elements for each position.  On a CPU a loop over the rows of a
+ * window is faster (3x3 and 5x5: 0.7 to 0.95 of the time), and half of the code. */
+enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9, HOST_POSITIONS_MAX = 4, LAST_AXIS_MAX = 9 };
 
 typedef struct {
   Kernel *k;
@@ -330,7 +331,8 @@ static void write_window(Sliding *s) {
   bool known = dim_is_int(count);
   bool strip = s->strip, flat = dim_is(k->group->r, 1);
   int64_t inner = strip ? s->w.size[s->w.n - 1]->value : written_in_loop(s);
-  int64_t most = strip ? inner : flat ? FLAT_POSITIONS_MAX : POSITIONS_MAX;
+  int64_t loose = s->k->graph->host && inner > 1 ? HOST_POSITIONS_MAX : POSITIONS_MAX;
+  int64_t most = strip ? inner : flat ? FLAT_POSITIONS_MAX : loose;
   if (known && count->value <= most) write_out(s, strip ? count->value / inner : count->value);
   else write_loop(s, dim_floordiv(k->graph->dims, count, dim_int(k->graph->dims, inner)), inner);
 }
