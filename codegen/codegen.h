@@ -51,7 +51,8 @@ int c_lanes(const char *unit);
  * it, or for another text. */
 double c_program_ns(const char *unit);
 
-/* Adds the unit's kernel products by itself, or those of bf16, of words of them or of bytes? */
+/* Adds the unit's kernel products of numbers and vectors by itself, without a function of products,
+ * or products of bf16, of words of them or of bytes? */
 bool c_adds_products(const char *unit);
 
 /* Several units that c_print made, as one: common parts are printed once, then kernel by kernel.

@@ -1,4 +1,5 @@
 /* The unit: a head, the helpers, one function that is one program, and the entry functions. */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,11 +162,19 @@ double c_program_ns(const char *unit) {
   return *end == ';' ? ns : HUGE_VAL;
 }
 
+/* Is there a product of a number that is no constant and a vector, by such a call? */
+static bool multiplies_number(const char *kernel, const char *call) {
+  const char *at = strstr(kernel, call);
+  while (at && !isalpha((unsigned char)at[strlen(call)])) at = strstr(at + 1, call);
+  return at != NULL;
+}
+
 bool c_adds_products(const char *unit) {
   const char *kernel = strstr(unit, KERNEL_MARK);
   if (!kernel) return true;
-  return strstr(kernel, "vfma_f32(") || strstr(kernel, "vfma_f64(") ||
-         strstr(kernel, "dot2_i32(") || strstr(kernel, "dot4_i32(") ||
+  return multiplies_number(kernel, "vfma_f32(vsplat_f32(") ||
+         multiplies_number(kernel, "vfma_f64(vsplat_f64(") || strstr(kernel, "dot2_i32(") ||
+         strstr(kernel, "dot4_i32(") ||
          (strstr(kernel, "\nBLOCK_OF_SUMS(") && strstr(unit, "load_bf16("));
 }
 

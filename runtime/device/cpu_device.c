@@ -41,11 +41,12 @@ enum { LIBRARY_KERNELS = 8, BRIEF_LIBRARY_KERNELS = 16 };
 
 /* How much the C compiler optimizes a library's kernels.  GCC takes 0.5 to 0.7 of its time with the
  * flags of LIGHT, and calls take no longer: loops of products are functions, which are compiled at
- * -O2 in any library, and the vectorizer is what others need of -O2.  Kernels that
- * add products by themselves, or of bf16, take up to twice as long (decision 772). */
+ * -O2 in any library; others need the vectorizer of -O2, sums and depthwise convolutions
+ * -ftree-pre.  Kernels that add products of a matrix by themselves, or of bf16, take up to twice as
+ * long (decisions 772 and 840). */
 typedef enum { FULL, LIGHT, BRIEF, EFFORTS } Effort;
 static const char *const effort_options[EFFORTS] = {
-    "", "-O1 -ftree-vectorize -ftree-vrp", "-Og"};
+    "", "-O1 -ftree-vectorize -ftree-vrp -ftree-pre", "-Og"};
 
 typedef struct {
   LoadItem **items;
