@@ -55,6 +55,10 @@ double c_program_ns(const char *unit);
  * or products of bf16, of words of them or of bytes? */
 bool c_adds_products(const char *unit);
 
+/* Appends the unit without comments, and with names of its kernel's functions and parameters that
+ * are the same in all units: equal texts have the same code.  Another text is appended as it is. */
+void c_canonical(Text *out, Arena *a, const char *unit, const char *entry);
+
 /* Several units that c_print made, as one: common parts are printed once, then kernel by kernel.
  * Their entries must have different names.  False if they are of different numbers of lanes, or not
  * what c_print made. */

@@ -240,6 +240,10 @@ int c_owner(const Gen *g, const Mem *m); /* the parameter's number; -1: no acces
 /* Nanoseconds, over `args` and `grid` as the entry functions have them. */
 const char *c_program_cost(Gen *g);
 
+/* ---- print.c ---- */
+/* Where the kernel of a unit begins, after the helpers; NULL: c_print did not make the text. */
+const char *c_kernel_of(const char *unit);
+
 /* ---- stmt.c ---- */
 /* Ends the program if `condition` holds, and who loads the unit hears `what` of the statement. */
 void c_fail_if(Gen *g, const char *condition, const char *what);

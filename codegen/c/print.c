@@ -148,6 +148,8 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
 
 /* ---- several kernels ---- */
 
+const char *c_kernel_of(const char *unit) { return strstr(unit, KERNEL_MARK); }
+
 int c_lanes(const char *unit) {
   const char *line = strstr(unit, "#define LANES ");
   return line ? (int)strtol(line + 14, NULL, 10) : 0;
@@ -170,7 +172,7 @@ static bool multiplies_number(const char *kernel, const char *call) {
 }
 
 bool c_adds_products(const char *unit) {
-  const char *kernel = strstr(unit, KERNEL_MARK);
+  const char *kernel = c_kernel_of(unit);
   if (!kernel) return true;
   return multiplies_number(kernel, "vfma_f32(vsplat_f32(") ||
          multiplies_number(kernel, "vfma_f64(vsplat_f64(") || strstr(kernel, "dot2_i32(") ||
@@ -181,7 +183,7 @@ bool c_adds_products(const char *unit) {
 bool c_join(Text *out, Arena *a, const char *const *units, size_t n) {
   Text kernels = text_new(a);
   for (size_t i = 0; i < n; i++) {
-    const char *kernel = strstr(units[i], KERNEL_MARK);
+    const char *kernel = c_kernel_of(units[i]);
     if (!kernel || c_lanes(units[i]) != c_lanes(units[0])) return false;
     text_puts(&kernels, kernel);
   }

@@ -60,6 +60,13 @@ typedef struct {
   char *message; /* of a failure, malloc'ed */
 } Library;
 
+/* A kernel that has the code of another one of those that are loaded with it. */
+typedef struct {
+  LoadItem item;
+  CacheKey key;
+  Effort effort;
+} Twin;
+
 typedef struct {
   nereid_device *device;
   Arena *arena;
@@ -67,47 +74,17 @@ typedef struct {
   LoadItem *items; /* of those given, the ones that are compiled */
   int n;
   Effort *efforts; /* of each item */
+  CacheKey *keys;  /* of the C of each, but for names */
+  Twin *twins;
+  int ntwins;
   Library *libraries;
   int nlibraries;
 } Loading;
-
-/* ---- code that kernels share ---- */
-
-/* A shared library in memory, which each of its kernels holds. */
-struct CpuCode {
-  int users;    /* atomic: kernels, and who makes it */
-  void *handle; /* of dlopen */
-  char *data;
-  size_t size;
-};
-
-/* Takes the malloc'ed data, also after a failure. */
-static int code_new(CpuCode **out, char *data, size_t size) {
-  CpuCode *c = *out = calloc(1, sizeof *c);
-  if (!c) {
-    free(data);
-    return error_out_of_memory();
-  }
-  *c = (CpuCode){.users = 1, .data = data, .size = size};
-  return 0;
-}
-
-static void code_release(CpuCode *c) {
-  if (!c || __atomic_sub_fetch(&c->users, 1, __ATOMIC_ACQ_REL)) return;
-  if (c->handle) dlclose(c->handle);
-  free(c->data);
-  free(c);
-}
 
 /* Kernels without an entry are interpreted. */
 static bool is_interpreted(const Loaded *l) { return !l->entry; }
 
 const CpuCode *cpu_code(const Loaded *l) { return is_interpreted(l) ? NULL : l->code; }
-
-const char *cpu_code_bytes(size_t *size, const CpuCode *c) {
-  *size = c->size;
-  return c->data;
-}
 
 /* ---- compiling ---- */
 
@@ -212,13 +189,13 @@ bool cpu_is_library(const ImageVariant *v) {
   return v->kind == NEREID_C && v->size > sizeof magic && !memcmp(v->code, magic, sizeof magic);
 }
 
-static int copy_library(Library *l) {
+static int copy_library(CpuCodes *codes, Library *l) {
   const ImageVariant *v = l->items[0]->variant;
   char *data = malloc(v->size);
   if (!data) return error_out_of_memory();
   memcpy(data, v->code, v->size);
   note_cached(l);
-  return code_new(&l->made, data, v->size);
+  return cpu_code_new(&l->made, codes, data, v->size);
 }
 
 /* The library: from the cache, or compiled and put there.  It is kernel.so in the folder. */
@@ -226,19 +203,19 @@ static int provide(nereid_device *d, const TempFolder *t, Library *l) {
   Cpu *cpu = d->state;
   char *data;
   size_t size;
-  if (cpu_is_library(l->items[0]->variant)) return copy_library(l);
+  if (cpu_is_library(l->items[0]->variant)) return copy_library(&cpu->codes, l);
   if (!cpu->found) return error_set(NEREID_E_TOOL, E_RUN_NO_CC);
   CacheId id = library_id(cpu, l);
   if (cache_get(cache_of(d), &id, &data, &size)) {
     note_cached(l);
-    return code_new(&l->made, data, size);
+    return cpu_code_new(&l->made, &cpu->codes, data, size);
   }
   int code = temp_write(t, "kernel.c", l->text.data, l->text.len);
   if (!code) code = run_compiler(d, t, l);
   if (!code) code = temp_read(t, "kernel.so", &data, &size);
   if (code) return code;
   cache_put(cache_of(d), &id, data, size);
-  return code_new(&l->made, data, size);
+  return cpu_code_new(&l->made, &cpu->codes, data, size);
 }
 
 /* ---- printed lines ---- */
@@ -280,9 +257,9 @@ static int report_failure(nereid_device *d) {
   return error_format(E_RUN_ASSERT);
 }
 
-static void connect_asserts(nereid_device *d, void *library) {
-  AssertFailed **failed = dlsym(library, "nereid_failed");
-  void **device = dlsym(library, "nereid_failed_device");
+static void connect_asserts(nereid_device *d, const CpuCode *library) {
+  AssertFailed **failed = cpu_code_symbol(library, "nereid_failed");
+  void **device = cpu_code_symbol(library, "nereid_failed_device");
   if (!failed || !device) return;
   *failed = note_failure;
   *device = d;
@@ -302,9 +279,9 @@ static int print_line(void *device, const char *format, ...) {
   return n;
 }
 
-static void connect_print(nereid_device *d, void *library) {
-  PrintLine **print = dlsym(library, "nereid_print");
-  void **device = dlsym(library, "nereid_print_device");
+static void connect_print(nereid_device *d, const CpuCode *library) {
+  PrintLine **print = cpu_code_symbol(library, "nereid_print");
+  void **device = cpu_code_symbol(library, "nereid_print_device");
   if (!print || !device) return;
   *print = print_line;
   *device = d;
@@ -381,9 +358,9 @@ static void remove_reach(nereid_device *d, Reach *r) {
   free(r->addresses);
 }
 
-static void connect_reach(nereid_device *d, void *library) {
-  FindReach **reach = dlsym(library, "nereid_reach");
-  void **device = dlsym(library, "nereid_reach_device");
+static void connect_reach(nereid_device *d, const CpuCode *library) {
+  FindReach **reach = cpu_code_symbol(library, "nereid_reach");
+  void **device = cpu_code_symbol(library, "nereid_reach_device");
   Cpu *cpu = d->state;
   if (!reach || !device) return;
   *reach = find_reach;
@@ -395,31 +372,38 @@ static void connect_reach(nereid_device *d, void *library) {
 
 static int open_code(nereid_device *d, const TempFolder *t, CpuCode *c) {
   char path[TOOL_PATH + 64];
+  size_t size;
+  const char *data = cpu_code_bytes(&size, c);
   temp_name(path, sizeof path, t, "kernel.so");
-  int code = access(path, F_OK) ? temp_write(t, "kernel.so", c->data, c->size) : 0;
+  int code = access(path, F_OK) ? temp_write(t, "kernel.so", data, size) : 0;
   if (code) return code;
-  c->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!c->handle) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
-  connect_print(d, c->handle);
-  connect_asserts(d, c->handle);
-  connect_reach(d, c->handle);
+  if (!cpu_code_open(c, path)) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, dlerror());
+  connect_print(d, c);
+  connect_asserts(d, c);
+  connect_reach(d, c);
   return 0;
 }
 
-static int find_kernel(CpuCode *c, const LoadItem *item) {
+/* The kernel is a user of the library, or holds it already. */
+static int connect_kernel(const LoadItem *item, CpuCode *c, const char *entry) {
   char symbol[1024];
-  Loaded *out = item->out;
-  snprintf(symbol, sizeof symbol, "%s_launch", item->variant->entry);
-  out->entry = dlsym(c->handle, symbol);
-  if (!out->entry) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, symbol);
-  __atomic_add_fetch(&c->users, 1, __ATOMIC_RELAXED);
-  out->code = c;
+  snprintf(symbol, sizeof symbol, "%s_launch", entry);
+  item->out->entry = cpu_code_symbol(c, symbol);
+  if (!item->out->entry) return error_set(NEREID_E_TOOL, E_RUN_DLOPEN, symbol);
+  item->out->code = c;
   return 0;
 }
 
-static int open_kernels(nereid_device *d, const TempFolder *t, const Library *l) {
-  int code = open_code(d, t, l->made);
-  for (int i = 0; i < l->n && !code; i++) code = find_kernel(l->made, l->items[i]);
+static int open_kernels(const Loading *w, const TempFolder *t, const Library *l) {
+  int code = open_code(w->device, t, l->made);
+  for (int i = 0; i < l->n && !code; i++) {
+    const LoadItem *item = l->items[i];
+    code = connect_kernel(item, l->made, item->variant->entry);
+    if (code) break;
+    cpu_code_hold(l->made);
+    if (l->text.data)
+      cpu_code_know(l->made, w->keys[item - w->items], (int)l->effort, item->variant->entry);
+  }
   return code;
 }
 
@@ -431,8 +415,8 @@ static void build_library(void *context, size_t i) {
   double begin = host_now();
   l->code = temp_new(&t);
   if (!l->code) l->code = provide(loading->device, &t, l);
-  if (!l->code) l->code = open_kernels(loading->device, &t, l);
-  code_release(l->made);
+  if (!l->code) l->code = open_kernels(loading, &t, l);
+  cpu_code_release(l->made);
   temp_free(&t);
   if (!l->code)
     LOG(log, LOG_COMPILE, "library %s for %s: %s, %.0f ms", l->name, l->items[0]->variant->target,
@@ -446,7 +430,7 @@ static void build_library(void *context, size_t i) {
 static void cpu_unload(nereid_device *d, Loaded *l) {
   (void)d;
   if (is_interpreted(l)) interp_unload_ordered(l);
-  else code_release(l->code);
+  else cpu_code_release(l->code);
   l->code = NULL;
 }
 
@@ -520,6 +504,72 @@ static void take_interpreted(Loading *w) {
     else w->items[left++] = *item;
   }
   w->n = left;
+}
+
+/* ---- which kernels have the code of others ---- */
+
+static CacheKey key_of(const Loading *w, const LoadItem *item) {
+  Text text = text_new(w->arena);
+  c_canonical(&text, w->arena, item->variant->code, item->variant->entry);
+  KeyMaker *k = cache_key_start();
+  cache_key_add(k, text.data, text.len);
+  return cache_key_end(k);
+}
+
+/* Is there such a kernel?  Then this one's image names that one's entry. */
+static bool take_known(const Loading *w, const LoadItem *item, CacheKey key, Effort effort) {
+  Cpu *cpu = w->device->state;
+  CpuCode *code;
+  const char *entry;
+  if (!cpu_code_find(&cpu->codes, key, (int)effort, &code, &entry)) return false;
+  if (connect_kernel(item, code, entry)) {
+    cpu_code_release(code);
+    return false;
+  }
+  LOG(w->device->log, LOG_COMPILE, "kernel %s has the code of %s", item->image->name, entry);
+  item->own->entry = entry;
+  item->out->resources.from_cache = 1;
+  load_ready(item);
+  return true;
+}
+
+/* The one of the first n items that has the key, or -1. */
+static int item_with_key(const Loading *w, int n, CacheKey key) {
+  for (int i = 0; i < n; i++)
+    if (!memcmp(&w->keys[i], &key, sizeof key)) return i;
+  return -1;
+}
+
+/* Leaves one of those that are the same, optimized as much as any of them should be. */
+static void find_twins(Loading *w) {
+  int left = 0;
+  w->keys = ARENA_ARRAY(w->arena, CacheKey, (size_t)w->n);
+  w->twins = ARENA_ARRAY(w->arena, Twin, (size_t)w->n);
+  for (int i = 0; i < w->n; i++) {
+    const LoadItem item = w->items[i];
+    const Effort effort = w->efforts[i];
+    const bool text = !cpu_is_library(item.variant);
+    const CacheKey key = text ? key_of(w, &item) : (CacheKey){0};
+    if (text && take_known(w, &item, key, effort)) continue;
+    const int same = text ? item_with_key(w, left, key) : -1;
+    if (same >= 0) {
+      w->twins[w->ntwins++] = (Twin){item, key, effort};
+      if (effort < w->efforts[same]) w->efforts[same] = effort;
+      continue;
+    }
+    w->items[left] = item;
+    w->efforts[left] = effort;
+    w->keys[left++] = key;
+  }
+  w->n = left;
+}
+
+static int connect_twins(const Loading *w) {
+  for (int i = 0; i < w->ntwins; i++) {
+    const Twin *t = &w->twins[i];
+    if (!take_known(w, &t->item, t->key, t->effort)) return error_out_of_memory();
+  }
+  return 0;
 }
 
 /* ---- which kernels make a library together ---- */
@@ -664,6 +714,7 @@ static int load_libraries_body(void *arg) {
   Loading *w = arg;
   take_interpreted(w);
   find_efforts(w);
+  find_twins(w);
   divide_into_libraries(w);
   write_texts(w);
   for (int i = 0; i < w->nlibraries; i++) {
@@ -696,6 +747,7 @@ static int cpu_load(nereid_device *d, LoadItem *items, int n) {
   w.given = items;
   int code = error_guard_stage(w.arena, "load", load_libraries_body, &w);
   if (!code) code = first_library_failure(&w);
+  if (!code) code = connect_twins(&w);
   for (int i = 0; i < n && code; i++) cpu_unload(d, items[i].out);
   arena_free(w.arena);
   return code;
@@ -740,6 +792,7 @@ static int open_cpu(nereid_device *d, int ordinal) {
     free(cpu);
     return code;
   }
+  cpu_codes_open(&cpu->codes);
   cpu_identify(cpu->processor, d->description, sizeof d->description);
   snprintf(d->target, sizeof d->target, "cpu");
   d->info.processors = host_cores();
@@ -758,6 +811,7 @@ int nereid_device_set_threads(nereid_device *d, int threads) {
 static void close_cpu(nereid_device *d) {
   Cpu *cpu = d->state;
   cache_close(cpu->cache);
+  cpu_codes_close(&cpu->codes);
   team_free(cpu->team);
   free(cpu);
 }

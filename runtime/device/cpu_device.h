@@ -2,7 +2,7 @@
 #ifndef NEREID_RUNTIME_DEVICE_CPU_DEVICE_H
 #define NEREID_RUNTIME_DEVICE_CPU_DEVICE_H
 
-#include "runtime/store/cache.h"
+#include "runtime/device/cpu_code.h"
 #include "runtime/device/device.h"
 #include "runtime/support/tool.h"
 
@@ -11,6 +11,7 @@ enum { CPU_IDENTITY = 16 };
 typedef struct {
   Cache *cache; /* under the device's lock: NULL until the first load */
   struct Team *team;
+  CpuCodes codes;
   bool found; /* a compiler */
   char cc[TOOL_PATH], options[TOOL_PATH];
   unsigned char processor[CPU_IDENTITY];
@@ -29,8 +30,6 @@ bool cpu_is_library(const ImageVariant *v);
 
 /* The shared library that a kernel was loaded from, which kernels that were compiled together
  * share.  Its bytes are there while one of them is loaded. */
-typedef struct CpuCode CpuCode;
 const CpuCode *cpu_code(const Loaded *l);
-const char *cpu_code_bytes(size_t *size, const CpuCode *c);
 
 #endif

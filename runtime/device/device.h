@@ -86,7 +86,7 @@ typedef struct {
 typedef struct {
   const nereid_image *image;
   const ImageVariant *variant;
-  const ImageVariant *own; /* the kernel's copy of it */
+  ImageVariant *own; /* the kernel's copy of it */
   Loaded *out;
   LoadUse use;
   const LoadWatch *watch; /* NULL, but for the last variant of an image that somebody follows */

@@ -659,6 +659,67 @@ static void interpreted_once(void) {
   temp_free(&t);
 }
 
+/* A kernel of open length, alone or after another one, where its size has another name. */
+static nereid_executable *make_alike(nereid_device *d, bool more) {
+  return make(d,
+              more ? "class GraphModule(torch.nn.Module):\n"
+                     "    def forward(self, y: \"f32[s5]\", x: \"f32[s7]\"):\n"
+                     "        a: \"f32[s5]\" = torch.ops.aten.tanh.default(y)\n"
+                     "        b: \"f32[s7]\" = torch.ops.aten.cumsum.default(x, 0)\n"
+                     "        return (b, a)\n"
+                   : "class GraphModule(torch.nn.Module):\n"
+                     "    def forward(self, x: \"f32[s0]\"):\n"
+                     "        b: \"f32[s0]\" = torch.ops.aten.cumsum.default(x, 0)\n"
+                     "        return (b,)\n",
+              "eager");
+}
+
+static void run_alike(nereid_executable *e, int inputs) {
+  float x[4] = {1, 2, 3, 4}, y[4] = {0, 0, 0, 0}, sums[4] = {0}, zeros[4] = {1, 1, 1, 1};
+  int64_t shape[1] = {4};
+  nereid_tensor in[2] = {floats(inputs > 1 ? y : x, 1, shape), floats(x, 1, shape)};
+  nereid_tensor out[2] = {floats(sums, 1, shape), floats(zeros, 1, shape)};
+  check_got(!nereid_executable_run(e, in, (size_t)inputs, out, (size_t)inputs, NULL), "a run",
+            nereid_error_message());
+  for (int i = 0; i < 4; i++) check(sums[i] == (float)((i + 1) * (i + 2) / 2), "a sum");
+  for (int i = 0; i < 4; i++) check(zeros[i] == (inputs > 1 ? 0 : 1), "a tangent");
+}
+
+/* A kernel that is loaded already, under another name, is not compiled again; an executable that
+ * has its code outlives the one that brought it, and has it among its bytes. */
+static void alike_once(void) {
+  TempFolder t;
+  nereid_executable *again = NULL;
+  char *data = NULL;
+  size_t size = 0;
+  if (temp_new(&t)) abort();
+  unsetenv("CC");
+  count_compilations(&t);
+  setenv("NEREID_CACHE_DIR", "", 1);
+  nereid_device *d = open_device("cpu");
+  nereid_executable *first = make_alike(d, false);
+  check(compilations(&t, "_launch(") == 1, "the first one is compiled");
+  nereid_executable *second = make_alike(d, true);
+  check(compilations(&t, "_launch(") == 1, "the other one's other kernel is compiled");
+  run_alike(first, 1);
+  nereid_executable_free(first);
+  run_alike(second, 2);
+  check_got(!nereid_executable_bytes(&data, &size, second, NULL), "bytes", nereid_error_message());
+  nereid_executable_free(second);
+  nereid_executable_free(make_alike(d, false));
+  check(compilations(&t, "_launch(") == 1, "what is unloaded is compiled again");
+  nereid_device_close(d);
+  setenv("CC", "no-compiler", 1);
+  d = open_device("cpu");
+  nereid_executable_source s = {.data = data, .size = size};
+  check_got(!nereid_executable_from_bytes(&again, &s, d), "from bytes", nereid_error_message());
+  if (again) run_alike(again, 2);
+  nereid_executable_free(again);
+  nereid_text_free(data);
+  nereid_device_close(d);
+  temp_free(&t);
+}
+
 int main(void) {
   static const char *const devices[] = {"interp", "nest", "cpu"};
   for (int i = 0; i < 3; i++) {
@@ -682,5 +743,6 @@ int main(void) {
   broken_bytes();
   compiled_once();
   interpreted_once();
+  alike_once();
   return report();
 }
