@@ -650,7 +650,7 @@ static bool goes_down(const Group *g) {
 }
 
 /* The program's number of crossed axes has a name where it is bounded (program_number). */
-static const char *crossed_program(const Kernel *k) {
+static const char *crossed_program(Kernel *k) {
   bool known = dim_is_int(k->group->x) && dim_is_int(k->group->r);
   if (k->graph->host && known) return "pid";
   return arena_printf(k->arena, "tl.program_id(0)%s", kernel_wide(k));
