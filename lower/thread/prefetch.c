@@ -8,8 +8,11 @@
  * %p of the next program: the last one that stores nothing, if there is any.
  *
  * Where there is none, and the machine does not look far ahead by itself (HAS_FAR_STREAMS), a chain
- * that loads much prefetches for itself, a distance ahead. */
+ * that loads much prefetches for itself, a distance ahead.  So do loads in loops that leave caches
+ * first, as memory does that is read once. */
 #include "lower/passes.h"
+
+#include <string.h>
 
 #include "lower/thread/chain.h"
 
@@ -130,14 +133,27 @@ static void prefetch(Prefetcher *s, NestStmt *site, const Chain *c, const NestSt
   }
 }
 
-/* The loads of the chain, in order, that much further on. */
-static void prefetch_stream(Prefetcher *s, const Chain *c, NestStmt *load) {
-  int64_t bytes = dtype_bytes(load->type) * s->nest->lanes;
-  if (bytes * chain_extent(c, 0) < STREAM_LEAST) return;
-  NestBuilder b = {s->nest, c->body, load, load->span};
+static void prefetch_ahead(Nest *nest, NestStmt *load) {
+  NestBuilder b = {nest, load->parent, load, load->span};
   Mem *m = &nest_stmt(&b, NEST_PREFETCH, 0, 0)->mems[0];
   *m = load->mems[0];
   m->bytes.c += STREAM_AHEAD;
+}
+
+/* The loads of the chain, in order, that much further on. */
+static void prefetch_stream(Prefetcher *s, const Chain *c, NestStmt *load) {
+  int64_t bytes = dtype_bytes(load->type) * s->nest->lanes;
+  if (bytes * chain_extent(c, 0) >= STREAM_LEAST) prefetch_ahead(s->nest, load);
+}
+
+/* Loads in loops of memory that is read once. */
+static void prefetch_first(Nest *nest, NestBlock *b, bool looped) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    bool first = st->code == NEST_LD && !strcmp(nest_str(st, NA_evict, ""), "evict_first");
+    if (first && looped && !st->mems[0].buffer) prefetch_ahead(nest, st);
+    for (uint32_t i = 0; i < st->nregions; i++)
+      prefetch_first(nest, st->regions[i], looped || st->code == NEST_FOR || st->code == NEST_SERIAL);
+  }
 }
 
 bool pass_prefetch(Unit *u) {
@@ -161,6 +177,7 @@ bool pass_prefetch(Unit *u) {
       else if (at.depth) prefetch(&s, site, &at, x);
       else prefetch_stream(&s, &c, x);
   }
+  if (machine_has(u->machine, HAS_FAR_STREAMS)) prefetch_first(u->nest, u->nest->body, false);
   arena_free(scratch);
   return true;
 }

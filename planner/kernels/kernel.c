@@ -333,11 +333,15 @@ static Value no_element(Kernel *k, const Node *n, const Dim *index) {
 }
 
 /* Elements of much memory that a written-out sum reads once, as a matrix is by a vector, leave a
- * GPU's cache first: what other kernels read stays there.  A decoding step reads its weights so. */
+ * GPU's cache first: what other kernels read stays there.  A decoding step reads its weights so.  A
+ * CPU asks for them ahead (pass prefetch). */
 static bool leaves_cache_first(const Kernel *k, const Node *n, unsigned axes) {
-  enum { BYTES_MIN = 1 << 24 };
+  enum { BYTES_MIN = 1 << 24, BYTES_STREAMED = 1 << 19 };
   const Graph *g = k->graph;
   Dim all = value_numel(k->graph, &n->type);
+  if (k->streams)
+    return axes == AXIS_N && dim_is_int(all) &&
+           all->value >= BYTES_STREAMED / dtype_bytes(n->type.dtype);
   bool once = k->unrolls && axes == (AXIS_X | AXIS_R) && dim_is_int(all) &&
               all == dim_mul(g->dims, k->group->x, k->group->r);
   return once && all->value >= BYTES_MIN / dtype_bytes(n->type.dtype);

@@ -122,6 +122,7 @@ typedef struct {
   VEC(KernelLoad) ahead;
   bool fills; /* loads give 0 where their mask is false */
   bool narrows;      /* integers of 64 bits whose values fit are computed in 32 */
+  bool streams;      /* memory that is loaded along AXIS_N is read once, in order */
   bool widens;       /* those of 8 and 16 bits that never wrap around as well */
   bool keeps_halves; /* loads of 16-bit floats are not widened */
   Text body;

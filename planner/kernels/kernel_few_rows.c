@@ -225,7 +225,7 @@ static void bind(Few *x) {
   Kernel *k = x->k;
   Dims *d = k->graph->dims;
   Dim columns = k->group->extent[2];
-  k->narrows = k->widens = true;
+  k->narrows = k->widens = k->streams = true;
   product_bind(k);
   for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = NULL;
   x->lane = dim_shared_index(d, "lane", dim_int(d, x->f.width));
