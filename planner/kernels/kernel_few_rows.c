@@ -1,4 +1,4 @@
-/* Kernels of GROUP_MATMUL: few rows times a weight that memory has along the sum
+/* Kernels of GROUP_MATMUL: few rows times a weight that memory has along the sum or across it
  * (planner/tiling/few_rows.h), whose elements may be computed from fields of a few bits. */
 #include <string.h>
 
@@ -25,6 +25,7 @@ static Dim sum_index(const Few *x, int64_t field) {
   Dim block = dim_mul(d, x->group, dim_index_size(d, x->step));
   block = dim_add(d, block, x->step);
   Dim at = dim_add(d, dim_mul(d, block, dim_int(d, x->f.fields)), dim_int(d, field));
+  if (x->f.across) return at;
   return dim_add(d, dim_mul(d, at, dim_int(d, x->f.width)), x->lane);
 }
 
@@ -145,7 +146,7 @@ static void bind_groups(Few *x, int64_t blocks, int64_t steps) {
 
 /* Groups are as large as the scales with which they have most. */
 static void find_groups(Few *x, int64_t k) {
-  int64_t blocks = k / x->f.fields / x->f.width, best = blocks;
+  int64_t blocks = k / x->f.fields / (x->f.across ? 1 : x->f.width), best = blocks;
   uint32_t most = 0;
   for (int64_t steps = blocks; steps > 0; steps--) {
     if (blocks % steps) continue;
@@ -221,23 +222,95 @@ static const char *each_column(const Few *x, const char *line) {
   return out.data;
 }
 
-static void bind(Few *x) {
+static void bind_columns(Few *x) {
   Kernel *k = x->k;
   Dims *d = k->graph->dims;
   Dim columns = k->group->extent[2];
-  k->narrows = k->widens = k->streams = true;
-  product_bind(k);
   for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = NULL;
   x->lane = dim_shared_index(d, "lane", dim_int(d, x->f.width));
+  kernel_bind(k, x->lane, "lane", AXIS_N);
   for (int c = 0; c < x->at_once; c++) {
     const char *name = arena_printf(k->arena, "row%d", c);
     x->column[c] = dim_shared_index(d, name, columns);
     kernel_bind(k, x->column[c], name, 0);
   }
+}
+
+static void bind(Few *x) {
+  Kernel *k = x->k;
+  k->narrows = k->widens = true;
+  k->streams = !x->f.across;
+  product_bind(k);
+  if (!x->f.across) {
+    bind_columns(x);
+  } else {
+    x->lane = dim_shared_index(k->graph->dims, "lane", dim_int(k->graph->dims, 1));
+    x->column[0] = k->group->index[2];
+    bool whole = dim_divisible(k->group->extent[2], x->f.width);
+    k->masks[AXIS_N] = whole ? NULL : "nmask";
+  }
   find_groups(x, k->group->extent[3]->value);
-  kernel_bind(k, x->lane, "lane", AXIS_N);
   kernel_bind(k, x->group, "group", 0);
   kernel_bind(k, x->step, "step", 0);
+}
+
+/* ---- across ---- */
+
+static const char *products_across(Few *x) {
+  enum { STEPS = GROUP };
+  Kernel *k = x->k;
+  Node *left = k->group->nodes.data[0]->args[0].node;
+  Text out = text_new(k->arena);
+  k->indent = STEPS;
+  if (!find_elements(x, 0)) x->scales = 0;
+  for (int64_t i = 0; i < x->f.fields; i++) {
+    Element *e = &x->inner[i];
+    const char *w = kernel_cast(k, kernel_value(k, e->node, e->at), DT_F32);
+    take_lines(k, &out);
+    for (int64_t m = 0; m < k->group->extent[1]->value; m++) {
+      Dim *at = ARENA_ARRAY(k->arena, Dim, 2);
+      at[0] = dim_int(k->graph->dims, m);
+      at[1] = sum_index(x, i);
+      const char *number = kernel_cast(k, kernel_value(k, left, at), DT_F32);
+      take_lines(k, &out);
+      text_printf(&out, "%*spart%lld += %s * %s\n", STEPS, "", (long long)m, w, number);
+    }
+  }
+  return out.data;
+}
+
+static const char *sums_across(Few *x) {
+  Kernel *k = x->k;
+  Text out = text_new(k->arena), factors = text_new(k->arena);
+  k->indent = OUTER;
+  if (!find_elements(x, 0)) x->scales = 0;
+  for (uint32_t i = 0; i < x->scales; i++) {
+    Element *e = &x->scale[i];
+    text_printf(&factors, " * %s", kernel_cast(k, kernel_value(k, e->node, e->at), DT_F32));
+  }
+  take_lines(k, &out);
+  for (int64_t m = 0; m < k->group->extent[1]->value; m++)
+    text_printf(&out, "%*stotal%lld += part%lld%s\n", OUTER, "", (long long)m, (long long)m,
+                factors.len ? factors.data : "");
+  return out.data;
+}
+
+/* A line for each row. */
+static const char *zeros_across(const Few *x, int indent, const char *name) {
+  Text out = text_new(x->k->arena);
+  for (int64_t m = 0; m < x->k->group->extent[1]->value; m++)
+    text_printf(&out, "%*s%s%lld = tl.zeros([1, BN], dtype=tl.float32)\n", indent, "", name,
+                (long long)m);
+  return out.data;
+}
+
+static const char *rows_across(const Few *x) {
+  Text out = text_new(x->k->arena);
+  text_puts(&out, "    acc = total0\n");
+  for (int64_t m = 1; m < x->k->group->extent[1]->value; m++)
+    text_printf(&out, "    acc = tl.where(m == %lld, total%lld, acc)\n", (long long)m,
+                (long long)m);
+  return out.data;
 }
 
 static void take_names(Kernel *k) {
@@ -260,34 +333,58 @@ static const char *begin_columns(const Few *x) {
                       columns, zeros(x, OUTER, "total"));
 }
 
+/* The lines of the loops; `known` values are there before them. */
+typedef struct {
+  const char *begin, *zeros, *products, *sums, *columns;
+} Lines;
+
+static Lines lines_of(Few *x) {
+  Kernel *k = x->k;
+  bool across = x->f.across;
+  size_t known = k->memo.len;
+  Lines l = {.products = across ? products_across(x) : products_of_step(x)};
+  k->memo.len = known; /* a loop's values end with it */
+  l.sums = across ? sums_across(x) : sums_of_group(x);
+  k->memo.len = known;
+  k->indent = 4;
+  if (across) {
+    l.begin = zeros_across(x, 4, "total");
+    l.zeros = zeros_across(x, OUTER, "part");
+    l.columns = rows_across(x);
+    return l;
+  }
+  l.begin = each_column(x, begin_columns(x));
+  l.zeros = each_column(x, zeros(x, GROUP, "part"));
+  l.columns = each_column(x, "        acc = tl.where(column == each + #, "
+                             "tl.sum(total#, 1)[:, None], acc)\n");
+  return l;
+}
+
 void kernel_few_rows(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   Few x = {.k = k, .f = few_rows_of(g->nodes.data[0])};
-  x.at_once = few_rows_at_once(g->extent[1]->value);
+  x.at_once = x.f.across ? 1 : few_rows_at_once(g->extent[1]->value);
   take_names(k);
   bind(&x);
-  size_t known = k->memo.len;
-  const char *products = products_of_step(&x);
-  k->memo.len = known; /* a loop's values end with it */
-  const char *sums = sums_of_group(&x);
-  k->memo.len = known;
-  k->indent = 4;
+  Lines l = lines_of(&x);
   product_bind(k);
   product_epilogue(k);
   Slot slots[] = {
       {"wide", kernel_wide(k)},
-      {"width", kernel_index(k, dim_int(d, x.f.width), NULL)},
       {"m", kernel_extent(k, g->extent[1])},
       {"n", kernel_extent(k, g->extent[2])},
-      {"at_once", kernel_index(k, dim_int(d, x.at_once), NULL)},
-      {"begin", each_column(&x, begin_columns(&x))},
+      {"begin", l.begin},
       {"groups", kernel_index(k, dim_index_size(d, x.group), NULL)},
-      {"zeros", each_column(&x, zeros(&x, GROUP, "part"))},
+      {"zeros", l.zeros},
       {"steps", kernel_index(k, dim_index_size(d, x.step), NULL)},
-      {"products", products},
-      {"sums", sums},
-      {"columns", each_column(&x, "        acc = tl.where(column == each + #, "
-                                  "tl.sum(total#, 1)[:, None], acc)\n")}};
-  kernel_emit(out, k, "few_rows.py", slots, sizeof slots / sizeof *slots);
+      {"products", l.products},
+      {"sums", l.sums},
+      {"columns", l.columns},
+      {"width", kernel_index(k, dim_int(d, x.f.width), NULL)},
+      {"at_once", kernel_index(k, dim_int(d, x.at_once), NULL)}};
+  enum { ALONG = 2 }; /* slots of the other form alone */
+  size_t n = sizeof slots / sizeof *slots;
+  if (x.f.across) kernel_emit(out, k, "few_rows_across.py", slots, n - ALONG);
+  else kernel_emit(out, k, "few_rows.py", slots, n);
 }

@@ -206,8 +206,9 @@ static void find_place(Weight *w, Node *n, const Dim *index, double *most, Dim *
   }
 }
 
-/* Do so many elements along the sum share each element of memory, which are next to each other? */
-static bool has_fields(Weight *w, Node *right, int64_t fields) {
+/* Do so many elements along the sum share each element of memory, and are these next to each other
+ * along the sum, or (`across`) along columns? */
+static bool has_fields(Weight *w, Node *right, int64_t fields, bool across) {
   Dims *d = w->g->dims;
   const Dim *shape = right->type.shape;
   if (shape[0]->value % fields) return false;
@@ -218,24 +219,33 @@ static bool has_fields(Weight *w, Node *right, int64_t fields) {
   double most = 0;
   find_place(w, right, (Dim[]){k, column}, &most, &offset);
   if (w->bad || !offset || (fields > 1 && dim_mentions(offset, field))) return false;
-  return !dim_mentions(dim_sub(d, offset, lane), lane);
+  Dim by = across ? column : lane;
+  return !dim_mentions(dim_sub(d, offset, by), by);
 }
 
-static int64_t fields_of(Weight *w, Node *right) {
+static int64_t fields_of(Weight *w, Node *right, bool across) {
   for (int64_t fields = 1; fields <= FEW_ROWS_FIELDS; fields *= 2)
-    if (has_fields(w, right, fields)) return fields;
+    if (has_fields(w, right, fields, across)) return fields;
   return 0;
 }
 
-/* A weight that each run is given, or one of few bits; one row of the former is a sum of its
- * products (gemv_to_reduction). */
+/* Pass pack makes panels of constant weights, but of large ones and those of 16 bits for one row. */
+static bool is_packed(const Node *n, const Node *source, const bool *constant) {
+  enum { BYTES_MOST = 1 << 23 };
+  const ValueType *t = &n->args[1].node->type;
+  int64_t bytes = t->shape[0]->value * t->shape[1]->value * dtype_bytes(t->dtype);
+  bool one = dim_is(n->type.shape[0], 1);
+  return constant[source->id] && (!one || (bytes <= BYTES_MOST && !dtype_is_half(t->dtype)));
+}
+
+/* A weight that each run is given, or one of few bits. */
 static bool reads_once(Weight *w, const Node *n, const bool *constant) {
   Node *right = n->args[1].node, *source = source_of(right);
   read_weight(w, right);
   double own = w->elements * dtype_bytes(right->type.dtype);
   if (w->bad || w->bytes > own) return false;
   if (!is_computed(w, source))
-    return source->kind == NODE_INPUT && !constant[source->id] && !dim_is(n->type.shape[0], 1);
+    return source->kind == NODE_INPUT && !is_packed(n, source, constant);
   return w->bytes <= BYTES_MOST * own && 2 * w->packed >= w->bytes;
 }
 
@@ -249,18 +259,21 @@ static bool has_few_known_rows(const Node *n) {
          dtype_is_float(x->dtype) && build_wide(x->dtype) == DT_F32;
 }
 
-/* The order of the sum; width 0: it is not read by vectors. */
+/* The order of the sum; width 0: the weight is not read by vectors. */
 static FewRows order_of(Graph *g, const Node *n, const uint32_t *uses) {
   Node *right = n->args[1].node;
   Weight w = {.g = g, .uses = uses, .elements = elements_of(g, right)};
-  int64_t fields = fields_of(&w, right);
-  if (!fields) return (FewRows){0};
-  return few_rows_vectors(n->type.shape[0]->value, right->type.shape[0]->value, fields);
+  int64_t fields = fields_of(&w, right, false);
+  FewRows f = {0};
+  if (fields) f = few_rows_vectors(n->type.shape[0]->value, right->type.shape[0]->value, fields);
+  if (f.width) return f;
+  fields = fields_of(&w, right, true);
+  return fields ? (FewRows){fields, 1, true} : (FewRows){0};
 }
 
 static void order_few(Graph *g, Node *n, const uint32_t *uses) {
   FewRows f = order_of(g, n, uses);
-  if (!f.width) return;
+  if (!f.width || (f.across && f.fields == 1)) return;
   Build b = build_at(g, n);
   if (setjmp(b.in.failed)) return;
   n->args[0] = arg_node(few_rows_left(&b, n->args[0].node, &f));

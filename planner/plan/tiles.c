@@ -635,8 +635,10 @@ static StepChoice turned_choice(const Tiles *t, const Group *g, const Node *pane
 static StepChoice few_rows_choice(const Tiles *t, const Group *g) {
   StepChoice c = choice_new(t);
   add_choice_constexpr(t, &c, "BM", g->extent[1]->value);
-  add_choice_constexpr(t, &c, "BN", FEW_ROWS_COLUMNS);
-  c.grid[0] = blocks_of_size(t, g->extent[2], FEW_ROWS_COLUMNS);
+  FewRows f = few_rows_of(g->nodes.data[0]);
+  int64_t columns = f.across ? f.width : FEW_ROWS_COLUMNS;
+  add_choice_constexpr(t, &c, "BN", columns);
+  c.grid[0] = blocks_of_size(t, g->extent[2], columns);
   c.grid[1] = g->extent[0];
   return c;
 }
