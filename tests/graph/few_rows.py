@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Few rows times weights that memory has along the sum, as CPUs compute them (pass few_rows),
-against NumPy in f64: fields of a byte and of a word, bytes, 16-bit floats; groups of all sizes;
-what follows the product.  Their kernels also run with vectors of each width.
+"""Few rows times weights that memory has along the sum or along columns, as CPUs compute them
+(pass few_rows), against NumPy in f64: fields of a byte and of a word, bytes, 16-bit floats; groups
+of all sizes; what follows the product.  Their kernels also run with vectors of each width.
 
     few_rows.py [NAME...]
 """
@@ -12,7 +12,7 @@ import tempfile
 
 import numpy as np
 
-from packed import Weights, check, nereid, report, spread, text, words
+from packed import Weights, along_the_sum, check, nereid, report, spread, text, words
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
@@ -80,7 +80,28 @@ def halves(w):
     y = relu.default(z)"""
 
 
-FORMS = {bytes_of_two: 2, zero_points: 2, words_of_eight: 8, signed_bytes: 1, halves: 1}
+def columns(w):
+    """16-bit floats along columns."""
+    v, b = w.rng.normal(size=(w.k, w.n)).astype(np.float16), w.scales(w.n)
+    w.given(v=v, b=b)
+    w.weights, w.bias = v.astype(np.float64), b.astype(np.float64)
+    return """
+    y = relu.default(addmm.default(b, x, v))"""
+
+
+def bytes_along_columns(w):
+    """Signed bytes along columns."""
+    q = w.rng.integers(-128, 128, (w.k, w.n)).astype(np.int8)
+    w.given(q=q)
+    w.weights = q.astype(np.float64) / 64
+    return """
+    v = mul.Scalar(to.dtype(q, torch.float16), 0.015625)
+    y = mm.default(x, v)"""
+
+
+# Elements of the weight in one of memory; across: 0.
+FORMS = {bytes_of_two: 2, zero_points: 2, words_of_eight: 8, signed_bytes: 1, halves: 1,
+         columns: 0, bytes_along_columns: 0, along_the_sum: 0}
 SIZES = [(1, 256, 64, 64), (2, 384, 65, 128), (3, 768, 100, 32), (5, 320, 67, 160),
          (8, 512, 130, 16), (1, 2048, 66, 32), (4, 128, 64, 128)]
 
@@ -89,9 +110,14 @@ def run_kernel(folder, w, plan, width, want, name):
     """The step of the product alone, on the left operand in its order, with vectors so wide."""
     step = next(s for s in plan.splitlines() if re.match(r"step .*packed_mm", s))
     kernel = re.match(r"step (\w+)\(", step)[1]
-    shape = [int(n) for n in re.search(r"temporary %\w+ \"f32\[(.*?)\]\"", plan)[1].split(", ")]
-    blocks, rows, fields, lanes = shape
-    x = w.x.astype(np.float32).reshape(rows, blocks, lanes, fields).transpose(1, 0, 3, 2)
+    x, rows = w.x, len(w.x)
+    ordered = re.search(r"temporary %\w+ \"f32\[(.*?)\]\"", plan)
+    shape = [int(n) for n in ordered[1].split(", ")] if ordered else []
+    if ordered:
+        x = x.astype(np.float32)
+    if len(shape) == 4:
+        blocks, rows, fields, lanes = shape
+        x = x.reshape(rows, blocks, lanes, fields).transpose(1, 0, 3, 2)
     np.save(folder / "ordered.npy", np.ascontiguousarray(x))
     names = dict(re.findall(r"(\w+_ptr) = %(\w+)", step))
     given = []
@@ -101,7 +127,8 @@ def run_kernel(folder, w, plan, width, want, name):
                      else f"{parameter}=@{folder / of}.npy")
     sizes = dict(re.findall(r"(BM|BN): (\d+)", step))
     done = nereid("run", f"{folder / 'k.py'}:{kernel}", *given,
-                  *(f"-D{n}={v}" for n, v in sizes.items()), "--grid", f"cdiv({w.n}, 16)",
+                  *(f"-D{n}={v}" for n, v in sizes.items()), "--grid",
+                  f"cdiv({w.n}, {sizes['BN']})",
                   "--device", "cpu", "--target", width, "--out", f"out0_ptr={folder / 'o.npy'}")
     off = np.inf
     if done.returncode == 0:
@@ -111,6 +138,7 @@ def run_kernel(folder, w, plan, width, want, name):
 
 def compare(form, seed, size, folder):
     rows, k, n, group = size
+    n -= n % 8 if form is along_the_sum else 0
     w = Weights(k, n, group, seed)
     w.bias = 0
     body, name = form(w), f"{form.__name__} {rows} by {k} by {n}"
@@ -119,11 +147,10 @@ def compare(form, seed, size, folder):
     for tensor, a in {"x": w.x, **w.inputs}.items():
         np.save(folder / f"{tensor}.npy", a)
     want = w.x.astype(np.float64) @ w.weights + w.bias
-    want = np.maximum(want, 0) if form is halves else want
+    want = np.maximum(want, 0) if np.any(w.bias) else want
     plan = nereid("graph", folder / "graph.py", "--device", "cpu", "--emit", "plan")
     check(plan.returncode == 0, f"{name}: {plan.stderr[-500:]}")
-    one = form is halves and rows == 1  # a sum
-    packed = k % (16 * FORMS[form]) == 0 and not one
+    packed = not FORMS[form] or k % (16 * FORMS[form]) == 0
     check(("packed_mm" in plan.stdout) == packed, f"{name}: {plan.stdout[:500]}")
     arrays = [folder / f"{tensor}.npy" for tensor in ("x", *w.inputs)]
     for device in "cpu", "interp":

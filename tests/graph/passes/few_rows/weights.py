@@ -3,10 +3,10 @@ class GraphModule(torch.nn.Module):
         # a weight as it is, along the sum
         rows: "bf16[256, 64]" = torch.ops.aten.permute.default(w, [1, 0])
         few: "bf16[2, 64]" = torch.ops.aten.mm.default(x, rows)
-        # one row of it is a sum; many rows are a product of tiles
+        # one row of it; many rows are a product of tiles
         row: "bf16[1, 64]" = torch.ops.aten.mm.default(one, rows)
         long: "bf16[9, 64]" = torch.ops.aten.mm.default(many, rows);  many = rows = None
-        # bytes, of one row too
+        # bytes
         wide: "bf16[64, 256]" = torch.ops.aten.to.dtype(b, torch.bfloat16);  b = None
         bytes: "bf16[256, 64]" = torch.ops.aten.permute.default(wide, [1, 0]);  wide = None
         packed: "bf16[1, 64]" = torch.ops.aten.mm.default(one, bytes);  one = bytes = None
@@ -15,7 +15,7 @@ class GraphModule(torch.nn.Module):
         # constant: pass pack has these
         constant: "bf16[256, 64]" = torch.ops.aten.permute.default(p_w, [1, 0]);  p_w = None
         panels: "bf16[2, 64]" = torch.ops.aten.mm.default(x, constant);  x = constant = None
-        # no multiple of a vector
+        # no multiple of a vector along the sum
         short: "bf16[132, 64]" = torch.ops.aten.permute.default(v, [1, 0]);  v = None
         rest: "bf16[2, 64]" = torch.ops.aten.mm.default(odd, short);  odd = short = None
         return (few, row, long, packed, across, panels, rest)
