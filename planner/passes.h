@@ -43,7 +43,7 @@ X(merge_turned, PRIMS, PRIMS, pass_merge_turned, FUSED | FOR_GPU, 0, "computes o
 X(channels_last, PRIMS, PRIMS, pass_channels_last, 0, 0, "keeps images channels-last between convolutions, and in graphs that are given such") \
 X(join_fields, PRIMS, PRIMS, pass_join_fields, FUSED, 0, "makes one expression of fields of a word that are taken apart and stacked") \
 X(packed_products, PRIMS, PRIMS, pass_packed_products, FUSED | FOR_GPU, 0, "has products read weights of few bits, and compute their elements in tiles") \
-X(few_rows, PRIMS, PRIMS, pass_few_rows, FUSED | FOR_CPU, 0, "has products of few rows read weights along the sum, of few bits too, and compute their elements in registers") \
+X(few_rows, PRIMS, PRIMS, pass_few_rows, FUSED | FOR_CPU, 0, "has products of few rows read weights once, of few bits too, and compute their elements in registers") \
 X(align_rows, PRIMS, PRIMS, pass_align_rows, FUSED | FOR_GPU, 0, "pads rows of products' operands that begin at no multiple of 16 bytes") \
 X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED, 0, "has operands of products written as matrices by the kernels that compute them anyway") \
 X(choose_libraries, PRIMS, PRIMS, pass_choose_libraries, LIBRARIES, 0, "makes calls of libraries (cuBLAS, BLAS, oneDNN) of the products that they compute faster") \

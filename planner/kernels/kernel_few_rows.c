@@ -250,8 +250,9 @@ static void bind(Few *x) {
     k->masks[AXIS_N] = whole ? NULL : "nmask";
   }
   find_groups(x, k->group->extent[3]->value);
-  kernel_bind(k, x->group, "group", 0);
-  kernel_bind(k, x->step, "step", 0);
+  const char *wide = kernel_wide(k);
+  kernel_bind(k, x->group, arena_printf(k->arena, "group%s", wide), 0);
+  kernel_bind(k, x->step, arena_printf(k->arena, "step%s", wide), 0);
 }
 
 /* ---- across ---- */

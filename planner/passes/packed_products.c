@@ -15,8 +15,8 @@
  * A kernel reads such a weight once for each of its tiles of rows, and computes it as often.  With
  * many rows a weight in memory is faster.
  *
- * Pass few_rows: for CPUs, the same of products of few rows whose weight memory has along the sum,
- * packed or as it is.  Pass order_few_rows puts their operands in the order in which vectors read
+ * Pass few_rows: for CPUs, the same of products of few rows whose weight memory has along the sum
+ * or along columns, packed or as it is.  Pass order_few_rows puts their operands in the order in which vectors read
  * them (planner/tiling/few_rows.h), when copies are not removed any more. */
 #include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"

@@ -64,7 +64,7 @@ bool few_rows_suit(const Node *n) {
   const ValueType *x = &n->args[0].node->type;
   bool known = dim_is_int(x->shape[0]) && dim_is_int(x->shape[1]) && dim_is_int(n->type.shape[1]);
   return known && x->shape[0]->value > 0 && x->shape[0]->value <= FEW_ROWS_MOST &&
-         build_wide(x->dtype) == DT_F32;
+         x->shape[1]->value > 0 && n->type.shape[1]->value > 0 && build_wide(x->dtype) == DT_F32;
 }
 
 int few_rows_at_once(int64_t rows) {
