@@ -151,8 +151,8 @@ static void prefetch_first(Nest *nest, NestBlock *b, bool looped) {
   for (NestStmt *st = b->first; st; st = st->next) {
     bool first = st->code == NEST_LD && !strcmp(nest_str(st, NA_evict, ""), "evict_first");
     if (first && looped && !st->mems[0].buffer) prefetch_ahead(nest, st);
-    for (uint32_t i = 0; i < st->nregions; i++)
-      prefetch_first(nest, st->regions[i], looped || st->code == NEST_FOR || st->code == NEST_SERIAL);
+    bool loops = looped || st->code == NEST_FOR || st->code == NEST_SERIAL;
+    for (uint32_t i = 0; i < st->nregions; i++) prefetch_first(nest, st->regions[i], loops);
   }
 }
 

@@ -16,8 +16,8 @@
  * many rows a weight in memory is faster.
  *
  * Pass few_rows: for CPUs, the same of products of few rows whose weight memory has along the sum
- * or along columns, packed or as it is.  Pass order_few_rows puts their operands in the order in which vectors read
- * them (planner/tiling/few_rows.h), when copies are not removed any more. */
+ * or along columns, packed or as it is.  Pass order_few_rows puts their operands in the order in
+ * which vectors read them (planner/tiling/few_rows.h), when copies are not removed any more. */
 #include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
@@ -229,7 +229,7 @@ static int64_t fields_of(Weight *w, Node *right, bool across) {
   return 0;
 }
 
-/* Pass pack makes panels of constant weights, but of large ones and those of 16 bits for one row. */
+/* Pass pack makes panels of constant weights, but for one row of large ones and of 16 bits. */
 static bool is_packed(const Node *n, const Node *source, const bool *constant) {
   enum { BYTES_MOST = 1 << 23 };
   const ValueType *t = &n->args[1].node->type;

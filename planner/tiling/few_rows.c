@@ -29,7 +29,8 @@ Node *few_rows_left(Build *b, Node *x, const FewRows *f) {
   Dim rows = x->type.shape[0], k = x->type.shape[1];
   if (f->across) {
     Dim each[] = {rows, build_const(b, k->value / f->fields), build_const(b, f->fields)};
-    x = build_op1(b, OP_aten_clone_default, build_view(b, build_to(b, x, DT_F32), ACROSS_AXES, each));
+    x = build_view(b, build_to(b, x, DT_F32), ACROSS_AXES, each);
+    x = build_op1(b, OP_aten_clone_default, x);
     return build_view(b, x, 2, (Dim[]){rows, k});
   }
   Dim fields = build_const(b, f->fields), width = build_const(b, f->width);
