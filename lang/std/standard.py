@@ -283,12 +283,29 @@ def _sort_rows(x, log_n: tl.constexpr, descending: tl.constexpr):
 
 
 @triton.constexpr_function
-def _sorts_in_registers(shape, axis, dtype):
-    """Has a GPU's thread 16 integers, of rows beside each other?  Floats may be NaN, for which the
-    result is that of Triton's network; C compilers take long for the text, which is no faster."""
+def _sorts_in_registers(shape, axis, count, dtype):
+    """Has a GPU's thread 16 numbers, of rows beside each other?  On a CPU, too, this tells of what
+    floats' order is; C compilers take long for the text, which is no faster."""
     n = shape[axis]
-    return (axis == len(shape) - 1 and dtype.is_int() and dtype.primitive_bitwidth >= 16 and
-            n >= 2**_PART_BITS and _product(shape) >= 1024)
+    return (axis == len(shape) - 1 and dtype.primitive_bitwidth >= 16 and n & (n - 1) == 0 and
+            count == n and n >= 2**_PART_BITS and _product(shape) >= 1024)
+
+
+@triton.jit
+def _turn_negative(bits):
+    """Bits of floats as integers in their order, and such integers as bits."""
+    dtype: tl.constexpr = bits.dtype
+    width: tl.constexpr = dtype.primitive_bitwidth
+    return bits ^ ((bits >> (width - 1)) & (2**(width - 1) - 1))
+
+
+@triton.jit
+def _sort_floats(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+    """Sorts floats as integers.  NaN is above all numbers, and -0.0 is less than 0.0."""
+    dtype: tl.constexpr = _int_of_width(x.dtype.primitive_bitwidth)
+    most: tl.constexpr = 2**(x.dtype.primitive_bitwidth - 1) - 1
+    keys = tl.where(x == x, _turn_negative(x.to(dtype, bitcast=True)), most)
+    return _turn_negative(_sort(keys, k, dim, descending)).to(x.dtype, bitcast=True)
 
 
 @triton.jit
@@ -335,8 +352,10 @@ def _sort(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
     n: tl.constexpr = x.shape[axis]
     count: tl.constexpr = n if k is None else k
     tl.static_assert(count >= 1 and count <= n, "topk: k must be from 1 to the extent of the axis")
-    if ((n & (n - 1)) == 0 and count == n and target_info.is_cuda() and
-            _sorts_in_registers(x.shape, axis, x.dtype)):
+    registers: tl.constexpr = _sorts_in_registers(x.shape, axis, count, x.dtype)
+    if registers and x.dtype.is_floating():
+        return _sort_floats(x, k, dim, descending)
+    elif registers and target_info.is_cuda():
         rows = _sort_rows(tl.reshape(x, [x.numel]), _log2_ceil(n), descending)
         return tl.reshape(rows, x.shape)
     elif (n & (n - 1)) == 0 and (count & (count - 1)) == 0:

@@ -46,10 +46,17 @@ def empty(dtype, *shape):
 @case("kernels.py", tol=0, m=64, n=16, dtype="i64")
 @case("kernels.py", tol=0, m=8, n=256, dtype="u32", dim=-1)
 @case("kernels.py", tol=0, m=1, n=2048, dtype="i16")
-def sorts(rng, m=4, n=32, dtype="f32", dim=1):
+@case("kernels.py", tol=0, m=2, n=1024)
+@case("kernels.py", tol=0, m=2, n=1024, odd=True)
+@case("kernels.py", tol=0, m=64, n=16, dtype="f64", odd=True)
+@case("kernels.py", tol=0, m=1, n=2048, dtype="f16", odd=True)
+def sorts(rng, m=4, n=32, dtype="f32", dim=1, odd=False):
     x = numbers(rng, dtype, m, n)
     if dtype == "f32":
         x[0, 0], x[0, 1] = np.inf, -np.inf
+    if odd:  # of either sign
+        for value in (np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0):
+            x[rng.random(x.shape) < 0.1] = value
     up = np.sort(x, dim)
     args = dict(x_ptr=x, **{f"{a}_ptr": empty(dtype, m, n) for a in ("up", "down", "flip")})
     expected = dict(up_ptr=up, down_ptr=np.flip(up, dim), flip_ptr=np.flip(x, dim))
