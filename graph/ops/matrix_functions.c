@@ -60,29 +60,39 @@ static MatrixElements count_svd(const Sizes *s) {
   return (MatrixElements){s->columns + vectors, s->rows * s->columns, 0};
 }
 
+static MatrixElements count_place(const Sizes *s) { return (MatrixElements){1, s->rows, 1}; }
+
+static MatrixElements count_first(const Sizes *s) {
+  return (MatrixElements){s->columns, s->rows, 0};
+}
+
 /* Sizes come first, then flags.  No function reads or writes more than its count says: those of
  * `reflect` and `svd` have further conditions. */
 static const struct {
   const char *name;
   uint32_t sizes, flags;
   Count *count;
+  int64_t most; /* of each size; 0: MATRIX_ROWS_MAX */
 } functions[] = {
-    {"lu", 2, 1, count_lu},
-    {"order", 2, 0, count_order},
-    {"cholesky", 1, 0, count_cholesky},
-    {"solve", 2, 2, count_solve},
-    {"qr", 2, 0, count_qr},
-    {"reflect", 4, 1, count_reflect},
-    {"power", 1, 0, count_power},
-    {"eigh", 1, 1, count_eigh},
-    {"svd", 2, 0, count_svd},
-    {"ldl", 1, 0, count_ldl},
-    {"ldl_solve", 2, 0, count_ldl_solve},
+    {"lu", 2, 1, count_lu, 0},
+    {"order", 2, 0, count_order, 0},
+    {"cholesky", 1, 0, count_cholesky, 0},
+    {"solve", 2, 2, count_solve, 0},
+    {"qr", 2, 0, count_qr, 0},
+    {"reflect", 4, 1, count_reflect, 0},
+    {"power", 1, 0, count_power, 0},
+    {"eigh", 1, 1, count_eigh, 0},
+    {"svd", 2, 0, count_svd, 0},
+    {"ldl", 1, 0, count_ldl, 0},
+    {"ldl_solve", 2, 0, count_ldl_solve, 0},
+    {"place_of_rank", 1, 1, count_place, SELECT_ROW_MAX},
+    {"first_places", 2, 1, count_first, SELECT_ROW_MAX},
 };
 
-static bool sizes_fit(const char *function, uint32_t n, const int64_t *sizes) {
+static bool sizes_fit(const char *function, uint32_t n, const int64_t *sizes, int64_t most) {
   for (uint32_t i = 0; i < n; i++)
-    if (sizes[i] < 1 || sizes[i] > MATRIX_ROWS_MAX) return false;
+    if (sizes[i] < 1 || sizes[i] > (most ? most : MATRIX_ROWS_MAX)) return false;
+  if (!strcmp(function, "first_places")) return sizes[1] <= sizes[0];
   if (!strcmp(function, "reflect")) return sizes[2] <= sizes[3];
   return strcmp(function, "svd") || sizes[1] <= sizes[0];
 }
@@ -91,7 +101,7 @@ bool matrix_elements(const char *function, size_t n, const int64_t *sizes, Matri
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     if (strcmp(functions[i].name, function)) continue;
     if (n != functions[i].sizes + functions[i].flags) return false;
-    if (!sizes_fit(function, functions[i].sizes, sizes)) return false;
+    if (!sizes_fit(function, functions[i].sizes, sizes, functions[i].most)) return false;
     int64_t columns = functions[i].sizes > 1 ? sizes[1] : sizes[0];
     Sizes s = {sizes, sizes[0], columns, sizes[0] < columns ? sizes[0] : columns};
     *out = functions[i].count(&s);

@@ -1,5 +1,5 @@
-/* What nereid.matrix computes: functions of kernels/templates/matrix.py, each of which takes
- * literal sizes, and reads and writes so many elements for each matrix. */
+/* The functions of nereid.matrix, which kernels/templates/matrix.py and select.py define.  Each
+ * takes literal sizes, and reads and writes so many elements for each matrix, or row. */
 #ifndef NEREID_GRAPH_OPS_MATRIX_FUNCTIONS_H
 #define NEREID_GRAPH_OPS_MATRIX_FUNCTIONS_H
 
@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 enum {
-  MATRIX_ROWS_MAX = 32, /* rows, and columns: a tile of two axes is one program's */
+  MATRIX_ROWS_MAX = 32,   /* rows, and columns: a tile of two axes is one program's */
+  SELECT_ROW_MAX = 32768, /* elements of a row that a program selects of: 32 of 1,024 threads */
   MATRIX_SIZES_MAX = 5
 };
 

@@ -14,12 +14,16 @@
  * element comes after the first one of its group, and so after k elements.  Of a row all that is
  * read whole are the first elements of groups, which a reduction finds, at the speed of memory.
  *
+ * Else a program selects them, of rows that registers hold: a search by bits finds the last one, so
+ * that only these are sorted.  One element of a rank, as a median, is found without a sort.
+ *
  * Elements of 64 bits are sorted by their lower halves first, then by the upper ones, unless they
  * are known to fit 32. */
 #include <string.h>
 
 #include "graph/analysis/index_range.h"
 #include "graph/builders/mask_builder.h"
+#include "graph/ops/matrix_functions.h"
 #include "planner/decompose/decompose.h"
 #include "planner/decompose/scatter.h"
 
@@ -257,15 +261,66 @@ static Node *order_by_keys(Build *b, KeyForm form, Node *upper, Dim k) {
   return key_indices(b, form, k ? first_keys(b, keys, k) : sort_keys(b, keys));
 }
 
+/* Integers in the order of elements, and the form of keys that have those of at most 32 bits. */
+typedef struct {
+  Node *upper;
+  KeyForm form;
+  int bits;
+} Order;
+
+static Order order_of(Build *b, Node *x, bool descending) {
+  int bits = short_bits(b, x);
+  if (bits && padded_length(b, x) <= (int64_t)1 << (32 - bits))
+    return (Order){short_order(b, x, bits, descending), {DT_I32, 32 - bits}, bits};
+  x = decompose_sortable_bits(b, narrowed(b, x), descending);
+  return (Order){x, whole_keys, x->type.dtype == DT_I64 ? 64 : 32};
+}
+
+/* ---- selecting ---- */
+
+/* Does a GPU's program have room for a row of more than `least` elements? */
+static bool row_is_held(const Build *b, const Node *x, int64_t least) {
+  Dim n = row_length(x);
+  return !b->in.g->host && dim_is_int(n) && n->value > least && n->value <= SELECT_ROW_MAX;
+}
+
+/* A call of nereid.matrix for each row of x, whose result has `count` elements a row. */
+static Node *select_of_rows(Build *b, const char *function, Node *x, Node *rank, int64_t count,
+                            Arg sizes) {
+  uint32_t last = last_of(x);
+  Dim shape[GRAPH_RANK_MAX], rows = infer_product(&b->in, x->type.shape, last);
+  memcpy(shape, x->type.shape, last * sizeof *shape);
+  shape[last] = build_const(b, count);
+  Node *to = build_full(b, 2, (Dim[]){rows, shape[last]}, build_int(b, 0), DT_I32);
+  Node *keys = build_view(b, x, 2, (Dim[]){rows, row_length(x)});
+  rank = rank ? build_view(b, rank, 2, (Dim[]){rows, build_const(b, 1)}) : keys;
+  Arg name = {.kind = ARG_STRING, .name = pool_name(b->in.g->names, function)};
+  to = build(b, OP_nereid_matrix_default,
+             ARGS(arg_node(to), arg_node(build_arange(b, rows)), arg_node(keys), arg_node(rank),
+                  name, sizes));
+  return build_view(b, to, last + 1, shape);
+}
+
+/* The keys of the first k are sorted, which a search by bits has found. */
+static Node *order_by_selection(Build *b, const Order *o, Dim k) {
+  Arg sizes = arg_dims(b->in.g, 3, (Dim[]){row_length(o->upper), k, build_const(b, o->bits)});
+  Node *place = select_of_rows(b, "first_places", o->upper, NULL, k->value, sizes);
+  Node *upper = gather_along(b, o->upper, last_of(o->upper), build_to(b, place, DT_I64));
+  return key_indices(b, o->form, first_keys(b, key_of(b, o->form, upper, place), k));
+}
+
+static bool selects(Build *b, const Order *o, Dim k) {
+  if (o->bits == 64 || !k || !dim_is_int(k) || !row_is_held(b, o->upper, run_of(b))) return false;
+  Dim n = row_length(o->upper);
+  return 2 * k->value <= n->value && !group_size(n, k);
+}
+
 /* The indices of the first k in order, along the last axis; all for k NULL. */
 static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
-  int bits = short_bits(b, x);
-  if (bits && padded_length(b, x) <= (int64_t)1 << (32 - bits)) {
-    KeyForm form = {DT_I32, 32 - bits};
-    return order_by_keys(b, form, short_order(b, x, bits, descending), k);
-  }
-  x = decompose_sortable_bits(b, narrowed(b, x), descending);
-  if (x->type.dtype != DT_I64) return order_by_keys(b, whole_keys, x, k);
+  Order o = order_of(b, x, descending);
+  if (selects(b, &o, k)) return order_by_selection(b, &o, k);
+  if (o.bits < 64) return order_by_keys(b, o.form, o.upper, k);
+  x = o.upper;
   /* The lower halves have no sign: they are moved to where signed ones have their order. */
   Node *low = halves(b, OP_aten_bitwise_and_Tensor, x, 0xffffffff);
   low = halves(b, OP_aten_sub_Tensor, low, (int64_t)1 << 31);
@@ -333,6 +388,38 @@ Node *decompose_cummin(Build *b) { return extremes_so_far(b, OP_nereid_cummin_pl
 
 /* ---- one of an order ---- */
 
+/* RANKED_ROW: longer rows are searched by bits, shorter ones sorted. */
+enum { RANKED_ROW = 1024 };
+
+/* The index of the element of that rank, from 0, for each row along the axis; NULL: rows are
+ * sorted, not searched. */
+static Node *index_of_rank(Build *b, Node *x, uint32_t axis, Node *rank) {
+  if (!rank_of(x)) return NULL;
+  uint32_t last = last_of(x);
+  Node *rows = build_transpose(b, x, axis, last);
+  if (!row_is_held(b, rows, RANKED_ROW)) return NULL;
+  Order o = order_of(b, rows, false);
+  if (o.bits == 64) return NULL;
+  rank = build_transpose(b, build_add_dim(b, rank, build_const(b, 1)), axis, last);
+  Arg sizes = arg_dims(b->in.g, 2, (Dim[]){row_length(rows), build_const(b, o.bits)});
+  Node *place = select_of_rows(b, "place_of_rank", o.upper, rank, 1, sizes);
+  return build_transpose(b, build_to(b, place, DT_I64), axis, last);
+}
+
+/* A number for each row along the axis. */
+static Node *number_of_rows(Build *b, const Node *x, uint32_t axis, Dim number) {
+  Dim shape[GRAPH_RANK_MAX];
+  memcpy(shape, x->type.shape, rank_of(x) * sizeof *shape);
+  if (rank_of(x)) shape[axis] = build_const(b, 1);
+  return build_full(b, rank_of(x), shape, arg_dim(number), DT_I64);
+}
+
+/* The index of the element of that rank of each row. */
+static Node *ranked(Build *b, Node *x, uint32_t axis, Node *rank) {
+  Node *index = index_of_rank(b, x, axis, rank);
+  return index ? index : gather_along(b, order_along(b, x, axis, false, NULL), axis, rank);
+}
+
 /* The element at `index` (of one element along the axis) of x, and the index; without the axis
  * unless keepdim. */
 static void set_chosen(Build *b, Node *x, uint32_t axis, Node *index) {
@@ -343,34 +430,37 @@ static void set_chosen(Build *b, Node *x, uint32_t axis, Node *index) {
 }
 
 Node *decompose_kthvalue(Build *b) {
-  Node *x = build_self(b);
+  Node *x = build_self(b), *index = NULL;
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
-  Node *order = order_along(b, x, axis, false, infer_size(&b->in, "k"));
-  Dim k = infer_size(&b->in, "k"), one = build_const(b, 1);
-  if (rank_of(x)) order = build_slice(b, order, axis, dim_sub(b->in.g->dims, k, one), k, 1);
-  set_chosen(b, x, axis, order);
+  Dim k = infer_size(&b->in, "k"), one = build_const(b, 1), rank = dim_sub(b->in.g->dims, k, one);
+  bool few = rank_of(x) && group_size(x->type.shape[axis], k);
+  if (!few) index = index_of_rank(b, x, axis, number_of_rows(b, x, axis, rank));
+  if (!index) {
+    index = order_along(b, x, axis, false, k);
+    if (rank_of(x)) index = build_slice(b, index, axis, rank, k, 1);
+  }
+  set_chosen(b, x, axis, index);
   return NULL;
 }
 
 /* The lower of two in the middle; of rows with NaN the first NaN, or with `skip_nan` the median of
  * the other elements. */
 static Node *median_index(Build *b, Node *x, uint32_t axis, bool skip_nan) {
-  Node *order = order_along(b, x, axis, false, NULL);
-  if (!rank_of(x)) return order;
+  if (!rank_of(x)) return order_along(b, x, axis, false, NULL);
   Dim n = x->type.shape[axis], one = build_const(b, 1);
   Dim middle = dim_floordiv(b->in.g->dims, dim_sub(b->in.g->dims, n, one), build_const(b, 2));
   if (!dtype_is_float(x->type.dtype))
-    return build_slice(b, order, axis, middle, dim_add(b->in.g->dims, middle, one), 1);
+    return ranked(b, x, axis, number_of_rows(b, x, axis, middle));
   Node *nan = build_to(b, build_op1(b, OP_aten_isnan_default, x), DT_I64);
   Node *left =
       build(b, OP_aten_sub_Tensor, ARGS(arg_dim(n), arg_node(build_sum(b, nan, 1u << axis, true))));
   if (skip_nan) {
     left = build_with(b, OP_aten_clamp_default, left, build_int(b, 1));
     left = halves(b, OP_aten_bitwise_right_shift_Tensor, halves(b, OP_aten_sub_Tensor, left, 1), 1);
-    return gather_along(b, order, axis, left);
+    return ranked(b, x, axis, left);
   }
   Node *whole = build_with(b, OP_aten_eq_Tensor, left, arg_dim(n));
-  return gather_along(b, order, axis, build_where(b, whole, arg_dim(middle), arg_node(left)));
+  return ranked(b, x, axis, build_where(b, whole, arg_dim(middle), arg_node(left)));
 }
 
 static Node *median(Build *b, bool skip_nan) {
