@@ -61,6 +61,9 @@ typedef struct {
   int64_t live;       /* ... and none after so many */
   bool by_elements;   /* no vector loads it */
   bool versions;      /* this is one of several versions of the kernel */
+  bool shifted;       /* versions have: */
+  TileValue *shift;   /* columns begin a column early where this offset of a row is odd; or NULL */
+  TileValue *odd, *even; /* its remainder by two, and the rest */
   StripsFit fit;
   const AxisInfo *axis; /* of the function before the pass */
   uint32_t nvalues;   /* of the function before the pass */
@@ -98,6 +101,12 @@ void strip_build_pairs(Strips *s);
 /* Versions of the kernel for ragged rows: loaded by elements, up to a limit.  False if the kernel
  * stays as it is; `s` has the length of the row. */
 bool strip_ragged(Strips *s);
+/* The offset of rows by which their columns may be shifted; NULL: they may not. */
+TileValue *strip_find_shift(const Strips *s);
+/* Makes its remainder by two, and the rest. */
+void strip_build_shift(Strips *s);
+/* The address of the even element where strips of that pointer begin; NULL: it is no such. */
+TileValue *strip_even_pointer(const Strips *s, TileBuilder *b, const TileValue *pointer);
 /* Finds the loops for `cluster` thread blocks; false if the kernel stays as it is. */
 bool strip_plan(Strips *s);
 /* Makes them. */

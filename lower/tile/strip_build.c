@@ -40,15 +40,18 @@ static TileOp *copy_op(Builder *x, const TileOp *op, TileValue *const *args, con
   return made;
 }
 
-static TileValue *strip_range(Builder *x, const TileOp *op) {
+/* Elements from the strip's first one on, or from one before it. */
+static TileValue *strip_range(Builder *x, const TileOp *op, TileValue *before) {
   Type t = strip_type(x->s, op->results[0]->type);
   int64_t start = tile_int(op, TA_start, 0);
   TileOp *made = copy_op(x, op, NULL, &t);
   tile_set_int(x->s->f, made, TA_end, start + x->s->strip);
   TileValue *begin = x->first ? x->first : x->part;
-  if (!begin) return made->results[0];
   if (x->first && x->part)
     begin = tile_build1(&x->b, TILE_ADD, begin->type, x->part, x->first, NULL);
+  if (before && !begin) begin = tile_const_int(&x->b, before->type, 0);
+  if (before) begin = tile_build1(&x->b, TILE_SUB, begin->type, begin, before, NULL);
+  if (!begin) return made->results[0];
   TileValue *all = tile_build1(&x->b, TILE_SPLAT, type_like(begin->type, t), begin, NULL, NULL);
   return tile_build1(&x->b, TILE_ADD, t, made->results[0], all, NULL);
 }
@@ -132,9 +135,9 @@ static TileOp *park_strip(Builder *x, const StripPark *park) {
   return op;
 }
 
-/* Notes where the strip at hand of a ragged row is. */
+/* Notes where the strip at hand of a ragged row is.  The first one may begin before the row. */
 static void set_place(Builder *x) {
-  x->full = x->s->ragged && x->from < x->s->full;
+  x->full = x->s->ragged && x->from < x->s->full && !(x->s->shift && !x->from);
   x->empty = x->s->ragged && x->from >= x->s->live;
 }
 
@@ -162,10 +165,33 @@ static TileValue *unloaded_strip(Builder *x, const TileOp *load) {
                                         : tile_const_int(&x->b, t, 0);
 }
 
+/* Strips of an address that begin at an even element; NULL: it is no such address. */
+static TileValue *even_strip(Builder *x, const TileValue *v) {
+  TileValue *row = strip_even_pointer(x->s, &x->b, v);
+  if (!row) return NULL;
+  Type t = strip_type(x->s, v->type);
+  TileValue *all = tile_build1(&x->b, TILE_SPLAT, t, row, NULL, NULL);
+  return tile_build1(&x->b, TILE_PTR_ADD, t, all, strip_range(x, v->def->args[1]->def, NULL), NULL);
+}
+
+/* The mask of the first strip of columns that are shifted: from the row's begin to its end. */
+static TileValue *first_mask(Builder *x, TileValue *v) {
+  TileValue *columns = strip_of(x, v->def->args[0]), *limit = strip_of(x, v->def->args[1]);
+  Type t = strip_type(x->s, v->type);
+  TileValue *begin = tile_const_int(&x->b, columns->type, 0);
+  TileValue *inside = tile_build1(&x->b, TILE_GE, t, columns, begin, NULL);
+  if (x->s->full) return inside;
+  TileValue *before = tile_build1(&x->b, TILE_LT, t, columns, limit, NULL);
+  return tile_build1(&x->b, TILE_AND, t, inside, before, NULL);
+}
+
 /* The op on strips.  A mask that is true, or false, in all columns is none. */
 static TileValue *strip_of_op(Builder *x, TileValue *v) {
   const TileOp *op = v->def;
   Type t = strip_type(x->s, v->type);
+  TileValue *even = even_strip(x, v);
+  if (even) return even;
+  if (x->s->shift && !x->from && strip_limit(x->s, v) == x->limit) return first_mask(x, v);
   if (op->code == TILE_SELECT && is_empty(x, op->args[0])) return strip_of(x, op->args[2]);
   if (v->type.dtype == DT_I1 && is_empty(x, v)) return tile_const_int(&x->b, t, 0);
   bool picks = op->code == TILE_SELECT && is_full(x, op->args[0]);
@@ -188,7 +214,7 @@ static TileValue *strip_of(Builder *x, TileValue *v) {
   const StripPark *park = op->code == TILE_LOAD ? park_of(x, op) : NULL;
   TileValue *held = op->code == TILE_LOAD ? held_strip(x, op) : NULL;
   if (op->code == TILE_ARANGE) {
-    made = strip_range(x, op);
+    made = strip_range(x, op, x->s->odd);
   } else if (op->code == TILE_LOAD && is_empty(x, op->args[1])) {
     made = unloaded_strip(x, op);
   } else if (held) {
@@ -536,6 +562,7 @@ void strip_build(Strips *s) {
   for (size_t i = 0; i < s->parks.len; i++)
     x.held[i] = ARENA_ARRAY(s->scratch, TileValue *, (size_t)s->parks.data[i].held);
   if (s->cluster > 1) x.part = strip_build_blocks(s);
+  if (s->shift) strip_build_shift(s);
   for (x.loop = 0; x.loop < s->loops.len; x.loop++) build_strips(&x, s->loops.data[x.loop]);
   drop_rows(s);
   strip_build_pairs(s);

@@ -14,6 +14,7 @@
 enum {
   WORD_BYTES = 4,
   STRIPS_MOST = 8,
+  SHIFTED_STRIPS = 16, /* words are in all but two */
   EACH_LEAST = 16, /* elements of a thread: fewer are little work to leave out */
   EACH_MOST = 32,  /* ... and more fill registers and text */
   OPS_MOST = 200   /* of the kernel, which versions repeat */
@@ -70,7 +71,14 @@ static TileValue *find_constant_limit(const Strips *s) {
   return NULL;
 }
 
-/* Finds the limit, and the strips: of elements, or of vectors. */
+/* Strips of words. */
+static void shift_strips(Strips *s) {
+  int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
+  s->shifted = true;
+  if (s->row % (SHIFTED_STRIPS * 2 * threads) == 0) s->strip = s->row / SHIFTED_STRIPS;
+}
+
+/* Finds the limit, and the strips: of elements, of words, or of vectors. */
 static bool find_strips(Strips *s) {
   enum { VECTOR = 8 }; /* elements of 16 bits that a thread loads at once */
   int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
@@ -81,6 +89,7 @@ static bool find_strips(Strips *s) {
   if (!s->limit && each == EACH_MOST) s->limit = find_constant_limit(s);
   s->strip = s->row / STRIPS_MOST;
   if (!s->by_elements && s->strip < VECTOR * threads) s->strip = VECTOR * threads;
+  if (s->by_elements && strip_find_shift(s)) s->by_elements = false, shift_strips(s);
   return s->limit && s->row % s->strip == 0;
 }
 
@@ -146,6 +155,7 @@ static bool plan_version(const Strips *s, TileBlock *body, int64_t full, int64_t
   out->live = live;
   out->versions = s->versions;
   out->by_elements = s->by_elements;
+  if (s->shifted && !(out->shift = strip_find_shift(out))) return false;
   return strip_plan(out);
 }
 
@@ -156,7 +166,7 @@ typedef struct {
 
 typedef struct {
   OpList ops;
-  Version all[STRIPS_MOST];
+  Version all[SHIFTED_STRIPS];
   int n;
 } Versions;
 
@@ -176,7 +186,7 @@ static void put_versions(Strips *s, Versions *v, TileBuilder *b, int64_t live) {
     put_version(s, v, b->block, full, live);
     return;
   }
-  TileValue *end = tile_const_int(b, s->limit->type, live * s->strip);
+  TileValue *end = tile_const_int(b, s->limit->type, live * s->strip - s->shifted);
   TileValue *within = tile_build1(b, TILE_LE, type_scalar(DT_I1), s->limit, end, NULL);
   TileOp *either = tile_build(b, TILE_IF, &within, 1, NULL, 0);
   put_version(s, v, tile_add_region(s->f, either), full, live);
@@ -190,7 +200,7 @@ static void replace_by_versions(Strips *s) {
   TileBuilder end = {s->f, s->f->body, s->f->body->last, s->f->span};
   for (TileOp *op = s->f->body->first; op != end.before; op = op->next)
     vec_push(s->scratch, &v.ops, op);
-  put_versions(s, &v, &end, STRIPS_MOST / 2);
+  put_versions(s, &v, &end, strip_count(s) / 2);
   for (size_t i = v.ops.len; i; i--) tile_remove(v.ops.data[i - 1]);
   for (int i = 0; i < v.n; i++) {
     Strips plan;
@@ -214,6 +224,7 @@ static bool plan_row(Strips *s, bool known, int64_t columns, Strips *plan) {
 bool strip_ragged(Strips *s) {
   int64_t columns = 0;
   s->ragged = true;
+  s->body = s->f->body;
   if (!find_strips(s)) return false;
   bool known = tile_const_value(s->limit, &columns);
   bool given = s->limit->block && !s->limit->block->owner;
