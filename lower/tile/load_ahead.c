@@ -1,5 +1,5 @@
 /* Pass load_ahead: in a loop whose iterations meet at the barriers of a reduction, an iteration
- * loads what the next one reduces.
+ * loads what the next one reduces, and the numbers that this takes.
  *
  * The load of the next iteration is before the reduction, after what this one computes of its tile.
  * Its mask is false where no iteration follows: nothing is loaded that the kernel would not load.
@@ -98,7 +98,7 @@ static bool follows_from_index(const Ahead *x, const TileValue *v) {
 
 static bool takes(Ahead *x, const TileOp *op) {
   const Type *t = &op->results[0]->type;
-  if (op->code != TILE_LOAD || !t->rank || !follows_from_index(x, op->args[0])) return false;
+  if (op->code != TILE_LOAD || !follows_from_index(x, op->args[0])) return false;
   if (!follows_from_index(x, op->args[1]) || !follows_from_index(x, op->args[2])) return false;
   if (!is_unwritten(x, op)) return false;
   int64_t threads = (int64_t)options_warps(&x->f->options) * x->u->machine->lanes;
@@ -136,7 +136,7 @@ static TileValue *load_at(Ahead *x, TileBuilder *b, const TileOp *load, TileValu
   for (uint32_t i = 0; i < load->nargs; i++) args[i] = at_index(x, b, load->args[i], index);
   b->span = load->span;
   Type t = load->results[0]->type, mask = type_like(runs->type, t);
-  TileValue *all = tile_build1(b, TILE_SPLAT, mask, runs, NULL, NULL);
+  TileValue *all = t.rank ? tile_build1(b, TILE_SPLAT, mask, runs, NULL, NULL) : runs;
   args[1] = args[1] ? tile_build1(b, TILE_AND, mask, args[1], all, NULL) : all;
   TileOp *made = tile_build(b, TILE_LOAD, args, args[2] ? 3 : 2, &t, 1);
   made->nattrs = load->nattrs;

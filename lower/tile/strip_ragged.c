@@ -215,7 +215,8 @@ static void replace_by_versions(Strips *s) {
 static bool plan_row(Strips *s, bool known, int64_t columns, Strips *plan) {
   int64_t all = s->row / s->strip;
   int64_t full = known && columns > 0 ? columns / s->strip : 0;
-  int64_t live = known ? (columns > 0 ? (columns + s->strip - 1) / s->strip : 0) : all;
+  int64_t end = columns + s->shifted;
+  int64_t live = known ? (columns > 0 ? (end + s->strip - 1) / s->strip : 0) : all;
   if (full > all) full = all;
   s->versions = !known;
   return plan_version(s, s->f->body, full, live > all ? all : live, plan);
