@@ -105,8 +105,9 @@ bool strip_ragged(Strips *s);
 TileValue *strip_find_shift(const Strips *s);
 /* Makes its remainder by two, and the rest. */
 void strip_build_shift(Strips *s);
-/* The address of the even element where strips of that pointer begin; NULL: it is no such. */
-TileValue *strip_even_pointer(const Strips *s, TileBuilder *b, const TileValue *pointer);
+/* The address of the even element where a row of that pointer begins, as a tile of type t; NULL: it
+ * is no such pointer. */
+TileValue *strip_even_row(const Strips *s, TileBuilder *b, const TileValue *pointer, Type t);
 /* Finds the loops for `cluster` thread blocks; false if the kernel stays as it is. */
 bool strip_plan(Strips *s);
 /* Makes them. */

@@ -46,14 +46,19 @@ static TileValue *strip_range(Builder *x, const TileOp *op, TileValue *before) {
   int64_t start = tile_int(op, TA_start, 0);
   TileOp *made = copy_op(x, op, NULL, &t);
   tile_set_int(x->s->f, made, TA_end, start + x->s->strip);
-  TileValue *begin = x->first ? x->first : x->part;
+  TileValue *begin = x->first ? x->first : x->part, *sum = made->results[0];
   if (x->first && x->part)
     begin = tile_build1(&x->b, TILE_ADD, begin->type, x->part, x->first, NULL);
-  if (before && !begin) begin = tile_const_int(&x->b, before->type, 0);
-  if (before) begin = tile_build1(&x->b, TILE_SUB, begin->type, begin, before, NULL);
-  if (!begin) return made->results[0];
-  TileValue *all = tile_build1(&x->b, TILE_SPLAT, type_like(begin->type, t), begin, NULL, NULL);
-  return tile_build1(&x->b, TILE_ADD, t, made->results[0], all, NULL);
+  if (begin && before && !before->type.rank)
+    begin = tile_build1(&x->b, TILE_SUB, begin->type, begin, before, NULL), before = NULL;
+  if (begin) {
+    TileValue *all = tile_build1(&x->b, TILE_SPLAT, type_like(begin->type, t), begin, NULL, NULL);
+    sum = tile_build1(&x->b, TILE_ADD, t, sum, all, NULL);
+  }
+  if (!before) return sum;
+  TileCode spread = before->type.rank ? TILE_BROADCAST : TILE_SPLAT;
+  TileValue *less = tile_build1(&x->b, spread, type_like(before->type, t), before, NULL, NULL);
+  return tile_build1(&x->b, TILE_SUB, t, sum, less, NULL);
 }
 
 /* The park that has the strip at hand of a load; NULL if none has. */
@@ -167,11 +172,16 @@ static TileValue *unloaded_strip(Builder *x, const TileOp *load) {
 
 /* Strips of an address that begin at an even element; NULL: it is no such address. */
 static TileValue *even_strip(Builder *x, const TileValue *v) {
-  TileValue *row = strip_even_pointer(x->s, &x->b, v);
+  Type t = strip_type(x->s, v->type), index = type_like(type_scalar(DT_I32), t);
+  TileValue *row = strip_even_row(x->s, &x->b, v, t);
   if (!row) return NULL;
-  Type t = strip_type(x->s, v->type);
-  TileValue *all = tile_build1(&x->b, TILE_SPLAT, t, row, NULL, NULL);
-  return tile_build1(&x->b, TILE_PTR_ADD, t, all, strip_range(x, v->def->args[1]->def, NULL), NULL);
+  const TileOp *op = v->def;
+  if (t.rank > 1) op = op->args[0]->def; /* the offset is added last */
+  const TileOp *columns = op->args[1]->def, *range = columns;
+  if (t.rank > 1) range = columns->args[0]->def;
+  TileValue *at = strip_range(x, range, NULL);
+  if (t.rank > 1) at = copy_op(x, columns, &at, &index)->results[0];
+  return tile_build1(&x->b, TILE_PTR_ADD, t, row, at, NULL);
 }
 
 /* The mask of the first strip of columns that are shifted: from the row's begin to its end. */
