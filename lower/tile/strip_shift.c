@@ -12,8 +12,8 @@
 
 enum { STEPS_MOST = 64 }; /* of a comparison of two offsets */
 
-/* A pointer of a row: a parameter, an offset that all columns share, and the columns.  The offset is
- * a number, added first, or a tile of one element, which is added last. */
+/* A pointer of a row: a parameter, an offset that all columns share, and the columns.  The offset
+ * is a number, added first, or a tile of one element, which is added last. */
 typedef struct {
   TileValue *param, *offset;
 } RowPointer;
