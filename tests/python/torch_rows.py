@@ -6,8 +6,8 @@ in a wider array; few or many; f32, bf16 and f16.  Each function runs twice, for
 
     torch_rows.py [cuda] [--count N] [--seconds S] [--seed S] [--jobs N] [--rows N] [FAMILY...]
 
-On tensors of the CPU, or with cuda of a GPU; N shapes of each family (2), no longer than S, of at
-most --rows rows."""
+On tensors of the CPU, or with cuda of a GPU; N shapes of each family (2), none begun after S
+seconds, of at most --rows rows."""
 import concurrent.futures, math, os, pathlib, random, subprocess, sys, time, warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -26,6 +26,7 @@ DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
 ELEMENTS = 1 << (22 if DEVICE == "cuda" else 15)  # of an input, at most
 WIDEST = 300000 if DEVICE == "cuda" else 9000
 FAMILIES = {}
+START = time.time()
 
 
 def argument(name, otherwise):
@@ -270,7 +271,7 @@ def problem_of(name, function, inputs):
 
 
 def run_family(name, count, seconds, seed):
-    draw, end, done, wrong = Draw(f"{name} {seed}"), time.time() + seconds, 0, 0
+    draw, end, done, wrong = Draw(f"{name} {seed}"), START + seconds, 0, 0
     torch.manual_seed(seed)
     while done < count and time.time() < end:
         draw.begin()
@@ -286,7 +287,15 @@ def run_family(name, count, seconds, seed):
 
 
 def run_process(command):
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    """The lines of a process, which are also printed as they come."""
+    lines = []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        lines.append(line.rstrip())
+        if not line.startswith("@ ") and not line.endswith(" failed\n"):
+            print(line, end="", flush=True)
+    process.wait()
+    return lines
 
 
 def in_processes(names, jobs, more):
@@ -305,8 +314,6 @@ def in_processes(names, jobs, more):
                     tally.passed += int(done) - int(wrong)
                     tally.failed += int(wrong)
                     counted = int(done) > 0
-                elif not line.endswith(" failed"):
-                    print(line, flush=True)
             if not counted:
                 tally.check(False, "a process ended without a shape")
 
