@@ -15,6 +15,9 @@
 #define E_GRAPH_UPDATE_SIZE \
   "%s has %lld bytes, and %s, which it is updated from, %lld for inputs of these shapes"
 #define E_GRAPH_STEP_GRID "kernel %s: the grid's axis %d is %lld for inputs of these shapes"
+#define N_BUILD_SIZES \
+  "a project has one plan, which can't hold these open sizes: give each one value, as with " \
+  "--range s0=16..16"
 #define N_BUILD_ELSEWHERE \
   "no GPU of %s is here to measure on: tile sizes come from records, or from guesses without " \
   "them"

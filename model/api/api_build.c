@@ -58,9 +58,24 @@ static void first_target(char out[TARGET_SIZE], const char *targets) {
   snprintf(out, TARGET_SIZE, "%.*s", (int)strcspn(targets, ","), targets);
 }
 
+/* The model, unless it was refused with open sizes: then for the ones that ranges leave. */
+static int take_whole(Model **out, Model **open, nereid_graph *g, const nereid_graph_options *o,
+                      const nereid_build_options *b) {
+  nereid_graph_options fixed = *o;
+  fixed.nranges = 0;
+  int code = api_take_model(out, g, o);
+  if (code || !(*out)->refused) return code;
+  *open = *out;
+  code = model_read_narrowed(out, &g->source, *open);
+  if (!code && *out) return api_fit_model(*out, &fixed);
+  if (code) return code;
+  error_tell_note(b->on_message, b->context, N_BUILD_SIZES);
+  return api_check_whole(*open);
+}
+
 static int build_project(nereid_graph *g, const nereid_graph_options *o,
                          const nereid_build_options *b, const char *targets) {
-  Model *m = NULL;
+  Model *m = NULL, *open = NULL;
   bool gpu;
   char first[TARGET_SIZE];
   ModeOptions options = {0};
@@ -74,8 +89,7 @@ static int build_project(nereid_graph *g, const nereid_graph_options *o,
     options.compile.gpu = &options.gpu;
     options.compile.tune = options.compile.fuse;
   }
-  if (!code) code = api_take_model(&m, g, o);
-  if (!code) code = api_check_whole(m);
+  if (!code) code = take_whole(&m, &open, g, o, b);
   if (!code) code = model_plan(m, &options.compile);
   ProjectOptions p = {.dir = b->dir ? b->dir : "",
                       .targets = targets,
@@ -93,6 +107,7 @@ static int build_project(nereid_graph *g, const nereid_graph_options *o,
   if (!code) code = project_write(project);
   project_free(project);
   model_free(m);
+  model_free(open);
   return code;
 }
 

@@ -445,6 +445,39 @@ int model_read_sized(Model **out, const nereid_graph_source *source, const Model
   return read_model(out, r);
 }
 
+/* The sizes that ranges leave alone; false: a range leaves more. */
+static bool narrowed_shape(const Model *m, const Node *x, nereid_tensor *out) {
+  if (x->type.kind != VALUE_TENSOR) return false;
+  out->ndim = (int32_t)x->type.rank;
+  out->shape = ARENA_ARRAY(m->arena, int64_t, x->type.rank);
+  for (uint32_t i = 0; i < x->type.rank; i++) {
+    DimRange r = dim_range(m->graph->dims, x->type.shape[i]);
+    if (r.lo != r.hi) return false;
+    out->shape[i] = r.lo;
+  }
+  return true;
+}
+
+int model_read_narrowed(Model **out, const nereid_graph_source *source, const Model *of) {
+  static const ModelStages none = {0};
+  nereid_graph_source s = *source;
+  VEC(nereid_tensor) all = {0};
+  OnnxWish wanted;
+  *out = NULL;
+  for (const Node *x = of->graph->first; x->kind == NODE_INPUT; x = x->next) {
+    nereid_tensor t = {0};
+    if (!narrowed_shape(of, x, &t)) return 0;
+    vec_push(of->arena, &all, t);
+  }
+  s.inputs = all.data;
+  s.ninputs = (int)all.len;
+  s.input_names = NULL;
+  int code = model_read_sized(out, &s, &none, of, &wanted);
+  free((char *)wanted.value);
+  free((char *)wanted.place);
+  return code;
+}
+
 int model_read_inputs(Model **out, const nereid_graph_source *source, int code) {
   char *message = error_keep();
   if (!message) return error_out_of_memory();

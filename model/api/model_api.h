@@ -44,6 +44,9 @@ typedef struct {
  * read; NULL: there is none. */
 int model_read_sized(Model **out, const nereid_graph_source *source, const ModelStages *stages,
                      const Model *of, OnnxWish *wanted);
+/* Reads the ONNX model of `of` again, which must outlive it, for the one value that the range of
+ * each open size leaves.  *out is NULL, without an error, if one leaves more. */
+int model_read_narrowed(Model **out, const nereid_graph_source *source, const Model *of);
 /* A model of ONNX's that was refused, as sizes or values of inputs are open: its inputs alone.
  * After an error the message is that of the refusal. */
 int model_read_inputs(Model **out, const nereid_graph_source *source, int code);

@@ -100,9 +100,21 @@ Node *decompose_quantize(Build *b) {
   return build_to(b, quantize_input(&s, x), b->in.n->type.dtype);
 }
 
+/* PyTorch takes the difference of integers and zero points of one short dtype in it, and wraps. */
+static bool difference_wraps(const Scaling *s, const Node *x) {
+  DType t = x->type.dtype;
+  bool same = s->zero.kind == ARG_NODE && s->zero.node->type.dtype == t;
+  return same && dtype_is_int(t) && dtype_bits(t) <= 16;
+}
+
 Node *decompose_dequantize(Build *b) {
-  Node *x = float_operand(b);
+  Node *x = build_self(b);
   Scaling s = scaling_of(b, x);
+  if (difference_wraps(&s, x)) {
+    x = build_with(b, OP_aten_sub_Tensor, x, s.zero);
+    s.zero = arg_none();
+  }
+  x = build_to(b, x, DT_F32);
   return build_to(b, dequantized(&s, x), b->in.n->type.dtype);
 }
 

@@ -36,6 +36,7 @@ static bool find_bytes(Graph *g, const Arg *a, bool weight, Dequantized *d) {
   if (each) {
     d->scales = scale.node;
     if (zero.kind == ARG_NODE) d->zeros = zero.node;
+    if (d->zeros && d->zeros->type.dtype == t) return false; /* differences wrap */
     return dim_is(graph_arg(g, n, "axis").dim, 0) && scale.node->type.dtype == DT_F32;
   }
   if (scale.kind != ARG_FLOAT || zero.kind != ARG_INT || !dim_is_int(zero.dim)) return false;

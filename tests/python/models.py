@@ -206,6 +206,35 @@ def check_build():
            "mode= belongs to load()")
 
 
+def check_build_narrowed():
+    """A layer whose length a plan can't leave open is built for the one that a range leaves."""
+    rng = np.random.default_rng(0)
+    w, r = (rng.standard_normal((1, 9, k)).astype("f4") for k in (2, 3))
+    made = onnx_text.model(
+        [onnx_text.node("GRU", "x w r", "y", hidden_size=3)], {"x": onnx_text.f32("t", 1, 2)}, "y",
+        initializers=[onnx_text.tensor(n, "f4", v.shape, v.tobytes()) for n, v in
+                      (("w", w), ("r", r))])
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        nereid.build(made, folder / "fixed", "cpu", ranges={"t": (4, 4)})
+        (folder / "m.onnx").write_bytes(made)
+        x = rng.standard_normal((4, 1, 2)).astype("f4")
+        np.save(folder / "x.npy", x)
+        for command in (["make", "-s", "-C", "fixed"],
+                        ["fixed/model", "x.npy", "--out-dir", "out"]):
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+            check(not done.returncode, done.stderr)
+        want = nereid.load(made, device="interp")(x)
+        got = np.load(folder / "out/output_0.npy")
+        check(np.allclose(got, want, 1e-5, 1e-6), f"a length that is one: {got}, not {want}")
+        for more in ([], ["--range", "t=4..5"]):
+            command = [NEREID, "build", "m.onnx", "-o", "open", "--target", "cpu", *more]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+            check(done.returncode == 1 and "a sequence of symbolic length" in done.stderr and
+                  "a project has one plan, which can't hold these open sizes: give each one value, "
+                  "as with --range s0=16..16" in done.stderr, done.stderr)
+
+
 def onnx_value(path):
     """The array of a TensorProto with raw bytes: 1 are its sizes, 2 its dtype, 9 the bytes."""
     data, at, found = path.read_bytes(), 0, {1: []}
@@ -579,8 +608,9 @@ def check_lazy():
 
 
 for test in (check_values, check_runs, check_devices, check_sizes_of_data, check_threads,
-             check_large_inputs, check_mistakes, check_files, check_build, check_kernel,
-             check_onnx, check_numpy_numbers, check_windows, check_first_sizes, check_names,
-             check_items, check_choices, check_torch, check_rounded, check_narrow, check_lazy):
+             check_large_inputs, check_mistakes, check_files, check_build, check_build_narrowed,
+             check_kernel, check_onnx, check_numpy_numbers, check_windows, check_first_sizes,
+             check_names, check_items, check_choices, check_torch, check_rounded, check_narrow,
+             check_lazy):
     test()
 sys.exit(report())

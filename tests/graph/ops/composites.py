@@ -26,6 +26,8 @@ ARRAYS = {
     "mask": f32(4, 8, 16), "image": f32(1, 256, 4, 2), "taps": f32(256, 1, 3, 3),
     "last": f32(8, 256, 1, 1),
     "n8": rng.integers(-9, 9, (5, 6)).astype(np.int8),
+    "b8": np.arange(-128, 128, 9).astype(np.int8)[:24].reshape(4, 6),
+    "z8": np.array([100, -100, 3, -7, 127, -128], np.int8),
     "endless": np.where(np.arange(200) < 199, f32(1, 1, 200), np.float32(np.inf)),
 }
 
@@ -177,6 +179,8 @@ CASES = [
      lambda n8: (n8 - np.float32(3)) * np.float32(.5)),
     ("quantized_decomposed.dequantize_per_channel.default(n8, scale, None, 1, -9, 9, torch.int8)",
      lambda n8, scale: n8 * scale),
+    ("quantized_decomposed.dequantize_per_channel.default(b8, scale, z8, 1, -128, 127, torch.int8)",
+     lambda b8, scale, z8: (b8 - z8) * scale),
     ("transformers.grouped_mm_fallback.default(rows, mats, ends)", grouped),
     # Attention that is written over what is added to it.
     ("conv2d.default(image, taps, None, [1, 1], [1, 1], [1, 1], 256); amax.default($0, []); "
