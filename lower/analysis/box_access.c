@@ -4,26 +4,6 @@
 
 enum { MAP_ALIGN = 16, DEEPEST = 64 };
 
-/* ---- definitions ---- */
-
-static void note_definitions(Definitions *d, const NestBlock *b) {
-  for (NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->ndsts; i++) {
-      uint32_t id = st->dsts[i].var->id;
-      if (!d->count[id]++) d->first[id] = st;
-      d->last[id] = st;
-    }
-    for (uint32_t r = 0; r < st->nregions; r++) note_definitions(d, st->regions[r]);
-  }
-}
-
-void definitions_find(Definitions *d, Arena *a, const Nest *n) {
-  *d = (Definitions){a, n, ARENA_ARRAY(a, uint32_t, n->nvars + 1),
-                     ARENA_ARRAY(a, NestStmt *, n->nvars + 1),
-                     ARENA_ARRAY(a, NestStmt *, n->nvars + 1)};
-  note_definitions(d, n->body);
-}
-
 static bool is_within(const NestStmt *st, const NestStmt *loop) {
   for (; st; st = st->parent->owner)
     if (st == loop) return true;
@@ -230,7 +210,11 @@ static bool expand_var(Expand *x, NestVar *v, Sum *out) {
   if (x->loop && v == x->loop->dsts[0].var)
     return expand(x, &x->loop->srcs[0], out) && expand(x, &x->loop->srcs[2], &step) &&
            is_invariant(x, out) && add_turns(x, out, &step);
-  if (x->d->count[v->id] == 1) return expand_op(x, x->d->first[v->id], out);
+  if (x->d->count[v->id] == 1) {
+    Ref n;
+    bool symbol = v->uniform && counts_down(&n, x->d, x->d->first[v->id]);
+    return !symbol && expand_op(x, x->d->first[v->id], out);
+  }
   return expand_carried(x, v, out);
 }
 

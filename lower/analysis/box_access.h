@@ -45,6 +45,7 @@ typedef struct {
   NestStmt **first, **last; /* the first and the last of these in the text */
 } Definitions;
 
+/* definitions.c */
 void definitions_find(Definitions *d, Arena *a, const Nest *n);
 
 typedef struct {
@@ -73,6 +74,9 @@ NestVar *box_root(const Definitions *d, const NestStmt *st);
  * variable id; of other parameters nothing is known.  Both may be NULL.  A divisor counts as
  * positive where launches are checked, that is with `assumed`, and no number wraps. */
 bool *not_negative(Arena *a, const Nest *n, const TensorMap *m, const bool *assumed);
+/* Is the statement n - 1 - x % n, n - 1 - x % (n * t) / t, or that of the program's number in n, as
+ * where a grid is walked from its end?  It is not negative where n is not. */
+bool counts_down(Ref *n, const Definitions *d, const NestStmt *st);
 /* Is a reference one of these, or a constant or an index that is never negative? */
 bool ref_is_not_negative(const bool *holds, const Ref *r);
 

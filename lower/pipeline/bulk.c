@@ -121,7 +121,7 @@ void bulk_declare(BulkRing *r, Nest *n, BulkLoad *x) {
 void bulk_expect(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *more) {
   NestStmt *st = mbarrier(r, b, NEST_MBAR_EXPECT, mbarrier_offset(b, slot), 0);
   nest_set_int(b->nest, st, NA_tx, r->bytes);
-  st->guard = ref_var(more);
+  if (more) st->guard = ref_var(more);
 }
 
 /* ---- copies ---- */
@@ -178,7 +178,7 @@ void bulk_copy(const BulkRing *r, NestBuilder *b, const BulkLoad *x, Ref at, Nes
     for (int i = 0; i < m->rank; i++) st->srcs[i] = i ? first[i] : along;
     st->mems[0] = (Mem){x->buffer, at, affine_const(k * x->panel_bytes)};
     st->mems[1] = (Mem){r->full, full, affine_const(0)};
-    st->guard = ref_var(more);
+    if (more) st->guard = ref_var(more);
     nest_set_str(b->nest, st, NA_map, x->map->name);
   }
 }

@@ -37,7 +37,7 @@ typedef struct {
  * together, and share phase and turn; if warps `arrive`, the last one's are `empty`, too. */
 void bulk_start(BulkRing *rings, int count, NestBuilder *top, int slots, bool arrive);
 void bulk_declare(BulkRing *r, Nest *n, BulkLoad *x);
-/* Says that the copies of slot `slot` come, if `more`. */
+/* Says that the copies of slot `slot` come, if `more`; NULL: they always do. */
 void bulk_expect(const BulkRing *r, NestBuilder *b, NestVar *slot, NestVar *more);
 /* The copies of one load to the slot at byte `at` of its buffer.  `ahead`, by variable id, has the
  * variables that run ahead. */

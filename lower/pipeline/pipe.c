@@ -1,7 +1,10 @@
 /* Copies that run ahead of their loop, and what waits for them. */
 #include "lower/pipeline/pipe.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "lower/nest/nest_access.h"
 
 /* A reduction or scan of elements of several warps goes through shared memory. */
 bool pipe_reduces_in_warps(const NestStmt *st) {
@@ -122,13 +125,24 @@ static bool is_of_ring(Pipe *p, const Ahead *a, const Pair *pair) {
   return !a->only || (pair->bulk && ring_of(p, pair->bulk->buffer) == a->only);
 }
 
+/* The thread that copies waits for the slot to fill; where the loop runs again also if nothing
+ * comes: then each phase of an mbarrier has been waited for before the next one begins. */
+static void wait_for_empty_slot(Pipe *p, NestBuilder *b, const Ahead *a) {
+  NestVar *when = a->in_range;
+  if (pipe_is_repeated(p->loop)) {
+    when = nest_var(p->n, "always", DT_I1, DT_NONE, 1, true);
+    nest_mov(b, ref_var(when), ref_int(1), DT_I1);
+  }
+  bulk_wait_empty(&p->ring[p->nrings - 1], b, a->freed, a->freed_phase, when);
+}
+
 void pipe_issue_copies(Pipe *p, NestBuilder *b, const Ahead *a) {
   NestVar **others = use_variables(p, a);
   Ref more = ref_var(a->in_range), end = ahead_ref(p, p->loop->srcs[1]);
   pipe_op(b, TILE_LT, p->loop->type, more, ref_var(a->index), end);
   if (a->is_tile) pipe_op(b, TILE_AND, DT_I1, more, more, ref_var(a->is_tile));
   size_t next = 0;
-  if (a->freed) bulk_wait_empty(&p->ring[p->nrings - 1], b, a->freed, a->freed_phase, a->in_range);
+  if (a->freed) wait_for_empty_slot(p, b, a);
   for (int i = 0; i < p->nrings && p->copies != COPIES_REST; i++)
     if (!a->only || a->only == &p->ring[i]) bulk_expect(&p->ring[i], b, a->slot_w, a->in_range);
   for (size_t i = 0; i < p->slice.len; i++) {
@@ -272,4 +286,48 @@ int pipe_count_uses(const NestBlock *b, const NestBuffer *buffer) {
     for (uint32_t r = 0; r < st->nregions; r++) n += pipe_count_uses(st->regions[r], buffer);
   }
   return n;
+}
+
+uint32_t pipe_count_reads(const NestBlock *b, const NestVar *v) {
+  uint32_t n = 0;
+  for (const NestStmt *st = b->first; st; st = st->next) {
+    for (uint32_t i = 0; i < st->nsrcs; i++)
+      n += st->srcs[i].kind == REF_VAR && st->srcs[i].var == v;
+    for (uint32_t i = 0; i < st->nmems; i++)
+      n += st->mems[i].base.kind == REF_VAR && st->mems[i].base.var == v;
+    n += st->guard.kind == REF_VAR && st->guard.var == v;
+    for (uint32_t r = 0; r < st->nregions; r++) n += pipe_count_reads(st->regions[r], v);
+  }
+  return n;
+}
+
+static bool zero(const Ref *r) {
+  bool positive = r->kind == REF_FLOAT && r->f == 0 && !signbit(r->f);
+  return positive || (r->kind == REF_AFFINE && !r->sub.n && !r->sub.c);
+}
+
+NestStmt *pipe_plain_load(const NestStmt *nest) {
+  NestStmt *ld = NULL;
+  for (NestStmt *st = nest->regions[0]->first; st; st = st->next) {
+    if (st->code == NEST_OP && !st->dsts[0].var->tile.rank) continue;
+    if (st->code == NEST_MOV && st->dsts[0].var->tile.rank && zero(&st->srcs[0]) && !ld) continue;
+    if (st->code != NEST_LD || ld || st->mems[0].buffer) return NULL;
+    ld = st;
+  }
+  if (!ld || !ld->dsts[0].var->tile.rank || nest_int(ld, NA_volatile, 0)) return NULL;
+  return nest_int(ld, NA_pinned, 0) ? NULL : ld;
+}
+
+bool pipe_stores_loaded(const NestStmt *st) {
+  const NestStmt *to = st->code == NEST_NEST ? st->regions[0]->first : NULL;
+  if (!to || to->next || to->code != NEST_ST || !to->mems[0].buffer) return false;
+  const NestVar *v = to->srcs[0].kind == REF_VAR ? to->srcs[0].var : NULL;
+  for (const NestStmt *x = v ? st->prev : NULL; x; x = x->prev)
+    if (nest_sets(x, v)) return x->code == NEST_NEST && pipe_plain_load(x);
+  return false;
+}
+
+void pipe_remove_fence(const NestStmt *store) {
+  NestStmt *st = store->next;
+  if (st && st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy")) nest_remove(st);
 }

@@ -12,6 +12,12 @@ typedef struct {
   bool steady;            /* of memory that the kernel before this one does not write */
 } Pair;
 
+/* A tile that is loaded before the loop and stored for its products as it is. */
+typedef struct {
+  NestStmt *load, *store; /* NESTs, as of a Pair */
+  BulkLoad bulk;
+} Once;
+
 typedef enum { COPIES_ALL, COPIES_STEADY, COPIES_REST } Copies;
 
 /* Two products, the second of which takes what is made of the first one's result, as in attention;
@@ -53,6 +59,9 @@ typedef struct {
   int nbulk;          /* pairs that are copied by boxes */
   int nrings;         /* 2: the second one has what the rotation's second dot reads */
   BulkRing ring[2];   /* of these */
+  VEC(Once) once;     /* that boxes bring (once.c) */
+  BulkRing own;       /* ..., their mbarrier: a ring of one slot */
+  NestVar *own_slot;  /* ..., 0 */
   bool splits;        /* the first copies are those of steady memory, then the others */
   Copies copies;      /* which are made now */
   NestStmt *tiles;    /* the loop around it whose next iteration's copies run ahead, or NULL */
@@ -90,7 +99,8 @@ void pipe_ring_wait(Pipe *p, NestBuilder *b, int groups);
 void pipe_fence_proxy(Pipe *p, NestBuilder *b);
 /* slot := (slot + 1) % depth; the result: does it begin again? */
 Ref pipe_advance_slot(Pipe *p, NestBuilder *b, NestVar *slot);
-/* How often statements of the block, and of those within, name the buffer. */
+/* How often statements of the block, and of those within, read the variable; name the buffer. */
+uint32_t pipe_count_reads(const NestBlock *b, const NestVar *v);
 int pipe_count_uses(const NestBlock *b, const NestBuffer *buffer);
 /* The address of a ring's buffer that a statement reads becomes that of the slot. */
 void pipe_read_slot(Pipe *p, NestVar *slot, NestBuilder *before, NestStmt *st);
@@ -127,6 +137,26 @@ bool rotation_leads(const Pipe *p);
 bool rotation_fits(const Pipe *p, int64_t shared_before, int64_t shared);
 /* The body, and what goes `before` the loop, after the first copies.  `lead`: where it leads. */
 void rotation_body(Pipe *p, const Ahead *a, const Ahead *lead, NestBuilder *before);
+
+/* ---- what boxes bring before the loop (once.c) ---- */
+
+/* The LD of a nest that loads a tile from global memory and does nothing else; what is masked off
+ * must be zero, as a copy fills it. */
+NestStmt *pipe_plain_load(const NestStmt *nest);
+/* Does the NEST store a tile, which one before it in the block has loaded, to shared memory as it
+ * is? */
+bool pipe_stores_loaded(const NestStmt *st);
+/* Removes the fence after a store that has become a copy: copies have their own. */
+void pipe_remove_fence(const NestStmt *store);
+/* Sets p->once, in a loop whose operands all are boxes without a barrier. */
+void once_find(Pipe *p);
+/* The mbarrier, at the kernel's start, after those of the rings have been made. */
+void once_start(Pipe *p);
+/* Do the copies come after the loop's first ones, which may be of memory that is there earlier? */
+bool once_is_late(const Pipe *p);
+void once_copy(Pipe *p, NestBuilder *b);
+/* The wait, right before the loop, in place of loads and stores. */
+void once_wait(Pipe *p);
 
 /* open_products.c: lets a loop's last products run on while threads work on the result of the one
  * before them. */

@@ -46,38 +46,6 @@
 
 /* ---- pairs of a load and a store ---- */
 
-static uint32_t count_reads(const NestBlock *b, const NestVar *v) {
-  uint32_t n = 0;
-  for (const NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->nsrcs; i++)
-      n += st->srcs[i].kind == REF_VAR && st->srcs[i].var == v;
-    for (uint32_t i = 0; i < st->nmems; i++)
-      n += st->mems[i].base.kind == REF_VAR && st->mems[i].base.var == v;
-    n += st->guard.kind == REF_VAR && st->guard.var == v;
-    for (uint32_t r = 0; r < st->nregions; r++) n += count_reads(st->regions[r], v);
-  }
-  return n;
-}
-
-static bool zero(const Ref *r) {
-  bool positive = r->kind == REF_FLOAT && r->f == 0 && !signbit(r->f);
-  return positive || (r->kind == REF_AFFINE && !r->sub.n && !r->sub.c);
-}
-
-/* The LD of a nest that loads a tile from global memory and does nothing else; what is masked off
- * must be zero, as a copy fills it. */
-static NestStmt *plain_load(const NestStmt *nest) {
-  NestStmt *ld = NULL;
-  for (NestStmt *st = nest->regions[0]->first; st; st = st->next) {
-    if (st->code == NEST_OP && !st->dsts[0].var->tile.rank) continue;
-    if (st->code == NEST_MOV && st->dsts[0].var->tile.rank && zero(&st->srcs[0]) && !ld) continue;
-    if (st->code != NEST_LD || ld || st->mems[0].buffer) return NULL;
-    ld = st;
-  }
-  if (!ld || !ld->dsts[0].var->tile.rank || nest_int(ld, NA_volatile, 0)) return NULL;
-  return nest_int(ld, NA_pinned, 0) ? NULL : ld;
-}
-
 /* Threads copy no less than 4 bytes at once. */
 static bool is_wide(const NestStmt *ld) {
   return nest_int(ld, NA_width, 1) * dtype_bytes(ld->type) >= MACHINE_COPY_LEAST;
@@ -124,7 +92,7 @@ static bool block_writes_global(const NestBlock *b) {
 /* The store of a loaded tile that nothing else reads. */
 static bool find_store(const Pipe *p, const NestStmt *load, Pair *pair) {
   NestVar *v = pair->ld->dsts[0].var;
-  if (count_reads(p->n->body, v) != 1) return false;
+  if (pipe_count_reads(p->n->body, v) != 1) return false;
   for (NestStmt *to = load->next; to && !nest_sets(to, v); to = to->next) {
     pair->st = to->code == NEST_NEST ? plain_store(to, v) : NULL;
     pair->store = to;
@@ -147,12 +115,12 @@ static void pipe_find_pairs(Pipe *p, bool stages) {
   note_tiles(body, assigned);
   p->pairs.len = 0;
   for (NestStmt *st = body->first; st; st = st->next) {
-    NestStmt *ld = st->code == NEST_NEST ? plain_load(st) : NULL;
+    NestStmt *ld = st->code == NEST_NEST ? pipe_plain_load(st) : NULL;
     if (!ld || reads_tiles(st, assigned)) continue;
     Pair pair = {.load = st, .ld = ld};
     const NestVar *v = ld->dsts[0].var;
     bool staged = stages && nest_int(ld, NA_ahead, 0) && is_wide(ld) &&
-                  count_reads(body, v) == count_reads(p->n->body, v);
+                  pipe_count_reads(body, v) == pipe_count_reads(p->n->body, v);
     if (find_store(p, st, &pair) || staged) vec_push(p->scratch, &p->pairs, pair);
   }
 }
@@ -332,12 +300,6 @@ static void redirect_reads(Pipe *p, const Ahead *a, NestBlock *b) {
   }
 }
 
-/* The fence after a store that has become a copy: the copies have their own. */
-static void remove_fence(const NestStmt *store) {
-  NestStmt *st = store->next;
-  if (st && st->code == NEST_FENCE && !strcmp(nest_str(st, NA_kind, ""), "proxy")) nest_remove(st);
-}
-
 /* Before the slot is read.  The barrier shows what other threads copied and, unless a dot runs on,
  * that all are done with the slot before it. */
 static void wait_for_slot(Pipe *p, const Ahead *a, NestBuilder *b) {
@@ -361,17 +323,6 @@ static void pipe_body(Pipe *p, const Ahead *a, NestBuilder *before) {
   if (p->nbulk) bulk_next_phase(&p->ring[0], &tail, wraps);
 }
 
-/* A NEST that stores a tile, which one before it in the block has loaded, to shared memory as it
- * is. */
-static bool stores_loaded(const NestStmt *st) {
-  const NestStmt *to = st->code == NEST_NEST ? st->regions[0]->first : NULL;
-  if (!to || to->next || to->code != NEST_ST || !to->mems[0].buffer) return false;
-  const NestVar *v = to->srcs[0].kind == REF_VAR ? to->srcs[0].var : NULL;
-  for (const NestStmt *x = v ? st->prev : NULL; x; x = x->prev)
-    if (nest_sets(x, v)) return x->code == NEST_NEST && plain_load(x);
-  return false;
-}
-
 /* Does a statement between this one, a store of a tile, and the loop have to do with it? */
 static bool must_stay(const Pipe *p, const NestStmt *st) {
   const NestStmt *to = st->regions[0]->first;
@@ -393,7 +344,7 @@ static void sink_stores(Pipe *p) {
   NestStmt *prev, *place = p->loop;
   for (NestStmt *st = p->loop->prev; st && !p->tiles; st = prev) {
     prev = st->prev;
-    if (!stores_loaded(st) || must_stay(p, st)) continue;
+    if (!pipe_stores_loaded(st) || must_stay(p, st)) continue;
     nest_move_before(st, place);
     place = st;
   }
@@ -412,18 +363,23 @@ static void pipe_transform(Pipe *p) {
   }
   if (p->tiles) before = (NestBuilder){p->n, p->tiles->parent, p->tiles, p->loop->span};
   Ahead a = pipe_make_ahead(p, &before), lead = {0};
+  once_start(p);
+  bool late = once_is_late(p);
+  if (!late) once_copy(p, &before);
   if (p->rotation.first && rotation_leads(p)) {
     lead = pipe_make_lead(p, &a, &p->ring[0]);
     a.only = &p->ring[1];
     pipe_first_copies(p, &before, &lead);
   }
   if (!p->tiles) pipe_first_copies(p, &before, &a);
+  if (late) once_copy(p, &before);
+  once_wait(p);
   sink_stores(p);
   if (p->rotation.first) rotation_body(p, &a, &lead, &before);
   else pipe_body(p, &a, &before);
   if (!p->rotation.first && !p->release.first && !p->dot) open_products(p);
   for (size_t i = 0; i < p->pairs.len; i++) {
-    remove_fence(p->pairs.data[i].store);
+    pipe_remove_fence(p->pairs.data[i].store);
     nest_remove(p->pairs.data[i].load);
     nest_remove(p->pairs.data[i].store);
   }
@@ -860,6 +816,7 @@ static bool plan(Pipe *p) {
   if (!plan_copies(p, true) && !plan_copies(p, false)) return false;
   p->tiles = find_tiles(p);
   p->splits = find_steady(p);
+  once_find(p);
   return true;
 }
 
