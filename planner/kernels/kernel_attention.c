@@ -288,7 +288,13 @@ const char *attention_place(AttentionWriter *w) {
                 tiles);
   else text_printf(&t, "    blocks = tl.cdiv(%s, BM)\n", w->own);
   const char *block = "tl.program_id(0) % blocks";
-  if (turns == 1) {
+  long long alike = (long long)attention_table_batches(w);
+  if (alike > 1) {
+    text_printf(&t, "    place = tl.program_id(0)%s // %lld\n", wide, alike);
+    text_printf(&t, "    batch = tl.program_id(0) %% %lld * %s + place // blocks\n", alike,
+                kernel_operand(w->k, x->own_heads));
+    block = "place % blocks";
+  } else if (turns == 1) {
     text_printf(&t, "    batch = tl.program_id(0)%s // blocks\n", wide);
   } else if (dim_is_int(x->batches) && x->batches->value <= turns) {
     text_printf(&t, "    batch = tl.program_id(0)%s %% %s\n", wide, results);

@@ -80,6 +80,8 @@ const char *attention_read_text(AttentionWriter *w);
 const char *attention_chain_text(AttentionWriter *w);
 /* The statements that find a program's result and the `start` of its block of rows. */
 const char *attention_place(AttentionWriter *w);
+/* The number of batches that add one table of rows and keys to their scores. */
+int64_t attention_table_batches(const AttentionWriter *w);
 /* The statements that make the numbers of a block's keys: n along columns, s along rows. */
 const char *attention_keys(AttentionWriter *w);
 /* The head of the loop over n. */

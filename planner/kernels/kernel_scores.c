@@ -211,11 +211,12 @@ typedef struct {
   const Kernel *k;
   bool *seen; /* by node id */
   bool found;
+  bool apart; /* batches have tables of their own */
 } TableWalk;
 
 /* A tensor of rows and keys that is loaded for each score. */
 static void find_table(Node **node, void *ctx) {
-  enum { LEAST = 2, MOST = 4 };
+  enum { LEAST = 2, MOST = 4, ALL_AXES = 4 };
   TableWalk *walk = ctx;
   const Node *n = *node;
   const ValueType *t = &n->type;
@@ -225,6 +226,7 @@ static void find_table(Node **node, void *ctx) {
     unsigned bytes = dtype_bytes(t->dtype);
     walk->found = t->rank >= 2 && bytes >= LEAST && bytes <= MOST &&
                   !dim_is(t->shape[t->rank - 1], 1) && !dim_is(t->shape[t->rank - 2], 1);
+    walk->apart |= walk->found && t->rank == ALL_AXES && !dim_is(t->shape[0], 1);
     return;
   }
   bool gathers = n->kind == NODE_CALL && prim_kind(n->op) == PRIM_GATHER;
@@ -237,7 +239,7 @@ static void find_table(Node **node, void *ctx) {
 static bool orders_keys(const AttentionWriter *w) {
   enum { ORDERED = 32, LEAST_ROWS = 64 };
   const Attention *x = &w->x;
-  TableWalk walk = {w->k, ARENA_ARRAY(w->k->arena, bool, w->k->graph->nids), false};
+  TableWalk walk = {w->k, ARENA_ARRAY(w->k->arena, bool, w->k->graph->nids), false, false};
   Node *scores = x->scores, *mask = x->mask;
   bool fits = x->kind == ATTENTION_FORWARD && !w->k->graph->host && !w->ragged && !x->block_rows;
   if (!fits) return false;
@@ -247,6 +249,18 @@ static bool orders_keys(const AttentionWriter *w) {
   if (scores) find_table(&scores, &walk);
   if (mask) find_table(&mask, &walk);
   return walk.found;
+}
+
+/* Programs of the same rows of all batches run together, so that memory gives the table once. */
+int64_t attention_table_batches(const AttentionWriter *w) {
+  const Attention *x = &w->x;
+  TableWalk walk = {w->k, ARENA_ARRAY(w->k->arena, bool, w->k->graph->nids), false, false};
+  Node *scores = x->scores, *mask = x->mask;
+  bool fits = x->kind == ATTENTION_FORWARD && !w->k->graph->host && w->shape->turns == 1;
+  if (!fits || x->splits > 1 || !dim_is_int(x->batches) || !dim_is_int(x->own_heads)) return 1;
+  if (scores) find_table(&scores, &walk);
+  if (mask) find_table(&mask, &walk);
+  return walk.found && !walk.apart ? x->batches->value / x->own_heads->value : 1;
 }
 
 const char *attention_keys(AttentionWriter *w) {

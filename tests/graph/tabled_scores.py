@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Attention to whose scores a table of rows and keys is added: on a GPU keys are in the order in
-which a thread's scores are neighbors in the table.  The GPU's plan, run on the CPU, against NumPy.
+which a thread's scores are neighbors in the table, and programs of all batches that share a table
+run together.  The GPU's plan, run on the CPU, against NumPy.
 
     tabled_scores.py [NAME...]
 """
@@ -19,16 +20,19 @@ HEADS, COLUMNS, SCALE = 2, 64, 0.125
 
 class Case:
     """ordered: keys are; table: its dtype; masked: a table of truth values, too; causal: rows see
-    no later keys; distances: the table is one of distances."""
+    no later keys; distances: the table is one of distances; together: batches are, which have
+    tables of their own if `apart`."""
 
     def __init__(self, ordered, rows=128, keys=256, table="bfloat16", masked=False, causal=False,
-                 distances=False, by_mask=False):
+                 distances=False, by_mask=False, batches=1, apart=False, together=False):
         self.ordered, self.rows, self.keys, self.table = ordered, rows, keys, table
         self.causal, self.distances, self.by_mask = causal, distances, by_mask
+        self.together = together
         rng = np.random.default_rng(9)
         sizes = {"q": rows, "k": keys, "v": keys}
-        x = {n: rng.normal(size=(1, HEADS, t, COLUMNS)) for n, t in sizes.items()}
-        x["t"] = rng.normal(size=(rows + keys,) if distances else (HEADS, rows, keys)) * 3
+        x = {n: rng.normal(size=(batches, HEADS, t, COLUMNS)) for n, t in sizes.items()}
+        size = (batches,) * apart + (HEADS, rows, keys)
+        x["t"] = rng.normal(size=(rows + keys,) if distances else size) * 3
         # Numbers that all types have.
         self.inputs = {n: (a * 8).round().astype(np.float32) / 8 for n, a in x.items()}
         self.seen = rng.normal(size=(rows, keys)) > -1 if masked else None
@@ -88,6 +92,12 @@ CASES = {
     "blocks that do not divide the keys": Case(False, keys=250),
     "a few rows": Case(False, rows=16),
     "distances": Case(False, distances=True),
+    "three batches": Case(True, batches=3, together=True),
+    "three batches of a mask": Case(True, batches=3, together=True, by_mask=True),
+    "three batches, causal": Case(True, batches=3, together=True, causal=True),
+    "keys in no order, two batches": Case(False, keys=250, batches=2, together=True),
+    "tables of each batch": Case(True, batches=3, apart=True),
+    "distances of batches": Case(False, batches=2, distances=True),
 }
 
 
@@ -96,6 +106,8 @@ def check_case(plans, name):
     model = plans.write(case.params(), case.lines(), "out")
     inputs, plan = plans.save(case.inputs), plans.plan(model)
     check(("order = tl.arange" in plan.read_text()) == case.ordered, f"{name}: the order of keys")
+    check(("place = tl.program_id(0) //" in plan.read_text()) == case.together,
+          f"{name}: programs of batches")
     (got,), want = plans.values(plan, inputs), case.want()
     off = np.linalg.norm(got - want) / np.linalg.norm(want)
     check(got.shape == want.shape and off < 6e-3, f"{name}: off by {off}")
