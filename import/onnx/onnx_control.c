@@ -66,6 +66,13 @@ OnnxValue *onnx_value_of_node(OnnxCall *c, Node *n) {
   return v;
 }
 
+/* A value whose elements have the form of those of `of`. */
+static OnnxValue *value_like(OnnxCall *c, const OnnxValue *of, Node *n) {
+  OnnxValue *v = onnx_value_of_node(c, n);
+  v->form = of->form;
+  return v;
+}
+
 static OnnxValue *value_of_int(OnnxCall *c, int64_t value, DType t) {
   OnnxValue *v = onnx_value_new(c->r, c->stand.name);
   OnnxKnown *k = onnx_known_new(c, t, 0, NULL);
@@ -406,7 +413,8 @@ static void run_scan(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node 
   for (int64_t turn = 0; turn < turns; turn++) {
     for (uint32_t i = 0; i < s->nscanned; i++) {
       Dim at = build_const(&c->b, s->reverse[i] ? turns - 1 - turn : turn);
-      in[s->nstates + i] = onnx_value_of_node(c, build_select(&c->b, x[i], s->axes[i], at));
+      in[s->nstates + i] = value_like(c, c->in[c->nin - s->nscanned + i],
+                                      build_select(&c->b, x[i], s->axes[i], at));
     }
     onnx_read_body(c, s->body, in, nin, results, nout);
     memcpy(in, results, s->nstates * sizeof *in);
@@ -417,7 +425,7 @@ static void run_scan(OnnxCall *c, const Scan *s, OnnxValue *const *states, Node 
     uint32_t rank = kept[i].data[0]->type.rank + 1;
     uint32_t axis = s->out_axes ? onnx_axis(c, s->out_axes[i], rank) : 0;
     Node *n = stacked(c, kept[i].data, kept[i].len, axis, s->out_reverse[i]);
-    out[s->nstates + i] = onnx_value_of_node(c, n);
+    out[s->nstates + i] = value_like(c, kept[i].data[0], n);
   }
 }
 

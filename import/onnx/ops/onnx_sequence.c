@@ -106,6 +106,7 @@ void onnx_op_concat_from_sequence(OnnxCall *c) {
     tensors[i] = build_unsqueeze(b, tensors[i], axis);
   }
   onnx_set(c, 0, build_cat(b, n, tensors, axis));
+  onnx_set_form(c, 0, items[0]->form);
 }
 
 /* ---- SplitToSequence ---- */
@@ -114,6 +115,7 @@ static OnnxValue *item_value(OnnxCall *c, Node *n) {
   OnnxValue *v = onnx_value_new(c->r, n->name);
   v->node = n;
   v->type = n->type;
+  v->form = c->in[0]->form;
   return v;
 }
 

@@ -169,6 +169,16 @@ CASES = [
     *[("Cast", 25, [POWERS], dict(to=E8M0, round_mode=mode, saturate=s), powers(POWERS, mode, s))
       for mode in ("up", "down", "nearest") for s in (1, 0)],
     *constant_floats(),
+    ("Loop", 25, [np.array(1), None], made(
+        [text.node("Constant", "", "a", value=text.tensor("", E4M3FNUZ, [3], ELEMENTS)),
+         text.node("SplitToSequence", "a", "s"),
+         text.node("ConcatFromSequence", "s", "c", axis=0), text.node("Cast", "c", "b", to=1)],
+        ["b"]), KEPT[None]),
+    ("Loop", 25, [np.array(1), None], made(
+        [text.node("Constant", "", "a", value=text.tensor("", E4M3FNUZ, [3], ELEMENTS)),
+         text.node("Scan", "a", "c", num_scan_inputs=1, body=text.graph(
+             [text.node("Identity", "e", "f")], {"e": text.type_of(E4M3FNUZ, [])}, "f")),
+         text.node("Cast", "c", "b", to=1)], ["b"]), KEPT[None]),
     ("If", 25, [np.array(True)], dict(then_branch=text.graph(
         [text.node("Constant", "", "a", value=text.tensor("", E2M1, [3], bytes([0x7A, 0x0F]))),
          text.node("Cast", "a", "b", to=1)], {}, "b"), else_branch=text.graph(
