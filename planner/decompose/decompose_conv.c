@@ -597,7 +597,8 @@ static bool phases_differ(const Conv *c, const Phase *p) {
 static bool goes_along_rows(Build *b, const Conv *c) {
   enum { VECTOR = 16 };
   const Dim *w = c->weight->type.shape;
-  if (small_groups(b, c)) return true;
+  bool square = dim_is_int(w[1]) && w[0] == dim_mul(b->in.g->dims, w[1], c->groups);
+  if (!dim_is(c->groups, 1) && square && small_groups(b, c)) return true;
   return dim_is(w[1], 1) && w[0] == c->groups && dim_is_int(w[0]) && w[0]->value >= VECTOR;
 }
 
