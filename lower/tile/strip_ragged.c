@@ -6,6 +6,8 @@
  *   else if n <= 5 strips { four strips without masks, a masked one; three of constants }
  *   ...
  *
+ * Versions of strips of words are two strips apart, so that there are no more.
+ *
  * Registers keep the strips.  A version has no branches, so its loads are in flight together. */
 #include <string.h>
 
@@ -166,7 +168,7 @@ typedef struct {
 
 typedef struct {
   OpList ops;
-  Version all[SHIFTED_STRIPS];
+  Version all[STRIPS_MOST];
   int n;
 } Versions;
 
@@ -179,9 +181,10 @@ static void put_version(Strips *s, Versions *v, TileBlock *to, int64_t full, int
   v->all[v->n++] = (Version){to, full, live};
 }
 
-/* Versions for `live` strips and more; the first one is for fewer, too. */
+/* Versions for `live` strips and more, an eighth of the tile apart; the first one is for fewer,
+ * too. */
 static void put_versions(Strips *s, Versions *v, TileBuilder *b, int64_t live) {
-  int64_t all = strip_count(s), full = v->n ? live - 1 : 0;
+  int64_t all = strip_count(s), step = all / STRIPS_MOST, full = v->n ? live - step : 0;
   if (live == all) {
     put_version(s, v, b->block, full, live);
     return;
@@ -191,8 +194,8 @@ static void put_versions(Strips *s, Versions *v, TileBuilder *b, int64_t live) {
   TileOp *either = tile_build(b, TILE_IF, &within, 1, NULL, 0);
   put_version(s, v, tile_add_region(s->f, either), full, live);
   TileBuilder rest = {s->f, tile_add_region(s->f, either), NULL, s->f->span};
-  put_versions(s, v, &rest, live + 1);
-  if (live + 1 < all) tile_build(&rest, TILE_YIELD, NULL, 0, NULL, 0);
+  put_versions(s, v, &rest, live + step);
+  if (live + step < all) tile_build(&rest, TILE_YIELD, NULL, 0, NULL, 0);
 }
 
 static void replace_by_versions(Strips *s) {
