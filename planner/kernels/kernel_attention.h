@@ -49,6 +49,10 @@ const char *attention_offset_by(Kernel *k, const char *base, Dim by);
 /* The factor of scores, and the function whose values of them are shares. */
 const char *attention_scale_text(const AttentionWriter *w);
 const char *attention_exp(const AttentionWriter *w);
+/* The share of a key by its score less a row's sum or maximum.  Hidden keys, whose mask adds -100,
+ * have shares that are no normal numbers: products of those take a hundred cycles each on some
+ * CPUs.  They are 0. */
+const char *attention_share_of(const AttentionWriter *w, const char *exp, const char *score);
 /* The masks of loads at rows and columns of a tile. */
 void attention_set_masks(Kernel *k, const char *rows, const char *columns);
 

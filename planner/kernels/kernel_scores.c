@@ -151,6 +151,13 @@ static void find_key_reads(Node **node, void *ctx) {
   else if (!is_tile(n)) graph_each_use(*node, find_key_reads, ctx);
 }
 
+const char *attention_share_of(const AttentionWriter *w, const char *exp, const char *score) {
+  Arena *a = w->k->arena;
+  if (!w->added || !w->k->graph->host || w->x.wide != DT_F32)
+    return arena_printf(a, "%s(%s)", exp, score);
+  return arena_printf(a, "%s(tl.where(%s < -87.0, float(\"-inf\"), %s))", exp, score, score);
+}
+
 /* Units of log 2 take an instruction fewer a score, and a few registers, which pays where none are
  * loaded, or heads are narrow: on an H200 128 columns take 0.525 ms with slopes of distances, not
  * 0.565, and with a table 0.557, not 0.535; 64 columns with one 0.754, not 0.769.  Rows of the
@@ -168,10 +175,12 @@ const char *attention_shares(const AttentionWriter *w, const char *factor, const
            "        base = shift * factor\n"
            "        p = tl.exp2(scores * factor[:, None] - base[:, None])\n"
            "        older = tl.exp2(most * factor - base)\n";
+  const char *score =
+      arena_printf(w->k->arena, "scores%s - shift%s", factor, attention_of_rows(w));
   return arena_printf(w->k->arena,
-                      "        p = %s(scores%s - shift%s)\n"
+                      "        p = %s\n"
                       "        older = %s(most - shift)\n",
-                      exp, factor, attention_of_rows(w), exp);
+                      attention_share_of(w, exp, score), exp);
 }
 
 /* `whole`: it is of the product, and so of each row and key. */

@@ -22,7 +22,7 @@ def {{name}}_keys({{parameters}}, query, grad, sums, delta, m, batch, {{table}}f
         scores = scores * {{scale}}
 {{mask}}
 {{hide}}
-        p = {{exp}}(scores - sums)
+        p = {{share}}
 {{keep}}
 {{kept}}
         ds = p * (dp - delta)

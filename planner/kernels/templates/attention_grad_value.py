@@ -26,7 +26,7 @@ def {{name}}_rows({{parameters}}, key, value, m, batch, head, {{table}}first, la
         scores = scores * {{scale}}
 {{mask}}
 {{hide}}
-        p = {{exp}}(scores - sums{{unit}})
+        p = {{share}}
 {{keep}}
 {{first}}
 {{kept}}
