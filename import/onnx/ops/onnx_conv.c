@@ -73,14 +73,26 @@ static Node *fill_empty_axes(OnnxCall *c, Node *x, OnnxWindow *w) {
   return onnx_window_pad(c, &zeros, x, arg_float(0), false);
 }
 
+/* Padding that is input 2, which must be known. */
+static void take_pads(OnnxCall *c, OnnxWindow *w) {
+  int64_t pads[GRAPH_RANK_MAX];
+  uint32_t n = onnx_need_ints(c, 2, pads);
+  if (n != 2 * w->n) onnx_fail(c, E_ONNX_ATTR_COUNT, "Pads", n, 2 * w->n);
+  for (uint32_t i = 0; i < n; i++) {
+    if (pads[i] < 0 || pads[i] > INT32_MAX) onnx_lack(c, "padding that is negative or above 2^31");
+    *(i < w->n ? &w->before[i] : &w->after[i - w->n]) = pads[i];
+  }
+}
+
 /* ATen crops both ends alike, and adds output_padding at the end: a difference is cropped or padded
  * there. */
-void onnx_op_conv_transpose(OnnxCall *c) {
-  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1), *bias = onnx_optional(c, 2);
+static void set_transposed(OnnxCall *c, Node *bias, bool given) {
+  Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1);
   int64_t more[ONNX_AXES_MAX];
   if (rank_of(weight) != rank_of(x) || rank_of(x) < 3)
     onnx_fail(c, E_GRAPH_AXES, 3, 5, infer_type_text(&c->b.in, &weight->type));
   OnnxWindow w = onnx_window(c, x, weight->type.shape + 2);
+  if (given) take_pads(c, &w);
   onnx_ints_of(c, "output_padding", w.n, 0, more);
   for (uint32_t i = 0; i < w.n; i++)
     if (more[i] < 0 || more[i] > INT32_MAX) onnx_lack(c, "an output_padding above 2^31");
@@ -95,4 +107,10 @@ void onnx_op_conv_transpose(OnnxCall *c) {
     y = build_slice(&c->b, y, i + 2, build_const(&c->b, w.before[i]), end, 1);
   }
   onnx_set(c, 0, y);
+}
+
+void onnx_op_conv_transpose(OnnxCall *c) { set_transposed(c, onnx_optional(c, 2), false); }
+
+void onnx_op_conv_transpose_padded(OnnxCall *c) {
+  set_transposed(c, onnx_optional(c, 3), onnx_has(c, 2));
 }

@@ -284,6 +284,11 @@ CALLS = [
       search(330, penalty=1.7), search(340, allowed=ALLOWED),
       search(350, first=bytes_of(127, 2, 11, high=2, dtype=np.int32), no_repeat_ngram_size=1,
              penalty=0.6)],
+    *[(MS + "ConvTransposeWithDynamicPads", 17, [normal(140, 1, 3, 5, 4), normal(141, 3, 2, 3, 3),
+                                                 np.array(pads), bias],
+       dict(strides=[2, 1], **more), 1)
+      for pads, bias, more in (([1, 0, 0, 1], None, {}),
+                               ([1, 1, 1, 1], normal(142, 2), dict(output_padding=[1, 0])))],
     *[beams(seed, n, returned) for seed, n, returned in ((300, 3, 2), (301, 1, 1), (302, 4, 4))],
     beams(303, 2, 2, power=0.5, penalty=1.5, least=7),
     beams(304, 4, 3, early_stopping=1, power=2.0),
