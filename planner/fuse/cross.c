@@ -110,6 +110,14 @@ bool fuse_reads_across(const Fusion *f, Node *n) {
   return c.columns && is_long(f->graph->dims, own.shape[last_axis(&own)]);
 }
 
+/* Have rows of tiles, which are the axes after the last of the columns, many elements?  A window of
+ * weights is continued by their channels. */
+static bool has_long_rows(Dims *d, const Group *g, uint32_t columns) {
+  Dim size = dim_int(d, 1);
+  for (uint32_t a = g->rank; a-- > 0 && !(columns >> a & 1);) size = dim_mul(d, size, g->shape[a]);
+  return is_long(d, size);
+}
+
 typedef struct {
   const Fusion *f;
   const Group *group;
@@ -169,14 +177,13 @@ void fuse_find_crossed(const Fusion *f, Group *g) {
   if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || g->rank < 2 || g->rank > STRIDED_RANK_MAX)
     return;
   if (!fuse_same_shape(g, t->rank, t->shape) || last < 1) return;
-  if (!is_long(f->graph->dims, g->shape[last])) return;
   Group by_axes = *g;
   Crossed c = {.f = f, .own = g, .group = &by_axes, .fits = true};
   index_by_axes(&c, &by_axes);
   for (size_t i = 0; i < g->nodes.len && c.fits; i++) note_node(&c, g->nodes.data[i]);
   if (!c.fits || !c.along) return;
   if (!c.columns && c.fields && is_large(f, g, last)) c.columns = 1u << last;
-  if (!c.columns) return;
+  else if (!c.columns || !has_long_rows(f->graph->dims, g, c.columns)) return;
   fuse_axes_domain(f, g, t, c.columns);
   g->crossed = true;
 }

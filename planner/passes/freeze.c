@@ -322,13 +322,42 @@ static bool has_rows_of_channels(Graph *g, Node *w) {
   return dim_is_int(s.offset) && s.offset->value % ROW == 0;
 }
 
+/* Is w[.., C, O] nearer in memory along O, as a turned weight is, than along C? */
+static bool is_near_along_outputs(Graph *g, Node *w) {
+  Strided s;
+  uint32_t rank = rank_of(w);
+  if (!g->host || rank > STRIDED_RANK_MAX || !strided_of(g, w, &s)) return false;
+  Dim c = s.stride[rank - 2], o = s.stride[rank - 1];
+  return dim_is_int(c) && dim_is_int(o) && c->value > o->value && o->value > 0;
+}
+
+/* The axes along which it goes backwards in memory. */
+static uint32_t backward_axes(Graph *g, Node *w) {
+  Strided s;
+  uint32_t set = 0;
+  if (!strided_of(g, w, &s)) return 0;
+  for (uint32_t i = 0; i < rank_of(w); i++)
+    if (dim_is_int(s.stride[i]) && s.stride[i]->value < 0) set |= 1u << i;
+  return set;
+}
+
+static Node *flipped(Build *b, Node *x, uint32_t axes) {
+  return axes ? build_with(b, OP_aten_flip_default, x, arg_axes(b->in.g, axes)) : x;
+}
+
 /* The weight [window, C, O] of a convolution that each run is given: copied with C, not O, next to
- * each other, which is nearer to the order [O, C, window] in which models have it. */
+ * each other, where that is nearer to the order [O, C, window] in which models have it. */
 static void pack_given_weight(Freeze *f, Node *n) {
   Node *w = n->args[1].node;
   if (!is_reordered(w) || has_rows_of_channels(f->g, w)) return;
   Build b = freeze_build(f, n);
   uint32_t rank = rank_of(w);
+  if (is_near_along_outputs(f->g, w)) {
+    uint32_t back = backward_axes(f->g, w);
+    w = flipped(&b, build_op1(&b, OP_aten_clone_default, flipped(&b, w, back)), back);
+    n->args[1] = arg_node(w);
+    return;
+  }
   w = build_op1(&b, OP_aten_clone_default, build_transpose(&b, w, rank - 2, rank - 1));
   n->args[1] = arg_node(build_transpose(&b, w, rank - 2, rank - 1));
 }

@@ -39,6 +39,9 @@ CASES = {
     "middle": ({"x": (8, 12, 10, 16)}, [turned("t", "x", (0, 2, 1, 3)), copied("y", "t")],
                "y", 0, 1),
     "first": ({"x": (10, 12, 30)}, [turned("t", "x", (2, 1, 0)), copied("y", "t")], "y", 1, 1),
+    # A weight's gradient: the window's axes are few elements, and continue the channels.
+    "window": ({"x": (3, 3, 24, 40)}, [turned("t", "x", (3, 2, 0, 1)), copied("y", "t")],
+               "y", 1, 1),
     "few": ({"x": (200, 3)}, [turned("t", "x", (1, 0)), copied("y", "t")], "y", 0, 1),
     # Eight rows read one, as fields read a word.
     "fields": ({"x": (128, 1024), "s": (1024, 1024)},
