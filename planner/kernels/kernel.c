@@ -356,12 +356,10 @@ static const KernelOffset *offset_of(Kernel *k, const Node *memory, Dim first) {
   return &vec_last(&k->offsets);
 }
 
-/* The index of an element that is loaded.  A CPU's kernels of many slices of one memory, as a
- * recurrent layer's steps have, differ in an offset that is a parameter. */
-static const char *load_index(Kernel *k, const Node *n, Dim offset, unsigned *axes) {
+const char *kernel_load_index(Kernel *k, const Node *n, Dim offset, bool viewed, unsigned *axes) {
   enum { SLICES_LEAST = 8 };
   Dims *d = k->graph->dims;
-  bool sliced = k->graph->host && k->view && k->f->slices[n->id] >= SLICES_LEAST;
+  bool sliced = k->graph->host && viewed && k->f->slices[n->id] >= SLICES_LEAST;
   if (!sliced || offset->kind != DIM_SUM) return kernel_index(k, offset, axes);
   const KernelOffset *o = offset_of(k, n, dim_int(d, offset->value));
   const char *rest = kernel_index(k, dim_sub(d, offset, o->value), axes);
@@ -372,7 +370,7 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   unsigned axes = 0;
   if (is_empty_tensor(n)) return no_element(k, n, element);
   Dim offset = linear_of_index(k->graph->dims, element, n->type.shape, n->type.rank);
-  const char *index = load_index(k, n, offset, &axes);
+  const char *index = kernel_load_index(k, n, offset, k->view != NULL, &axes);
   Value v = {kernel_fresh(k, buffer_for(k, n)->name), n->type.dtype};
   bool always = is_element(n, offset), ahead = k->loads_ahead && !k->condition;
   const char *mask = always ? "" : mask_argument(k, axes);

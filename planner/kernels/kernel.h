@@ -135,6 +135,10 @@ Kernel *kernel_new(const Fusion *f, const Group *group, Arena *a);
 void kernel_bind(Kernel *k, Dim symbol, const char *text, unsigned axes);
 /* An index expression; *axes: on which it depends, may be NULL. */
 const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
+/* The index of an element of n that is loaded, through a view if it is viewed.  A CPU's kernels of
+ * many slices of one memory, as a recurrent layer's steps have, differ in an offset that is a
+ * parameter. */
+const char *kernel_load_index(Kernel *k, const Node *n, Dim offset, bool viewed, unsigned *axes);
 /* The index as an operand, in parentheses where it needs them. */
 const char *kernel_operand(Kernel *k, Dim x);
 /* The size of a grid's axis.  An empty axis counts as 1: kernels divide by it, but none runs. */

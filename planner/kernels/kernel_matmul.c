@@ -322,13 +322,15 @@ const char *product_pointers(Kernel *k, const char *pointers, unsigned axes, con
 }
 
 Access kernel_access(Kernel *k, ConcatSource *p, const char *first, const char *second) {
+  const Node *given = p->operand;
   product_source(k, p);
   const Node *n = p->operand;
   Dim offset = linear_of_index(k->graph->dims, p->index, n->type.shape, n->type.rank);
   unsigned axes = 0;
-  const char *cast = "", *buffer = word_of(k) == 1 ? kernel_buffer(k, p->operand)
-                                                   : words_of(k, p->operand, &offset, &cast);
-  const char *index = kernel_index(k, offset, &axes);
+  const bool plain = word_of(k) == 1;
+  const char *cast = "", *buffer = plain ? kernel_buffer(k, p->operand)
+                                         : words_of(k, p->operand, &offset, &cast);
+  const char *index = kernel_load_index(k, n, offset, plain && n != given, &axes);
   const char *text = arena_printf(k->arena, "%s + %s", buffer, index);
   text = product_pointers(k, text, axes, first, second);
   if (*cast) text = arena_printf(k->arena, "(%s)%s", text, cast);
