@@ -1,4 +1,5 @@
-/* Products of f32 on CPUs: cblas_sgemm of any BLAS, and dnnl_sgemm of oneDNN. */
+/* Products of f32 on CPUs: cblas_sgemm of any BLAS, dnnl_sgemm of oneDNN, and sgemm_ of the BLAS
+ * in PyTorch, where a process has that. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +16,12 @@ typedef void Sgemm(int order, int transpose_a, int transpose_b, int m, int n, in
 typedef int DnnlSgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k,
                       float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                       float beta, float *c, int64_t ldc);
+
+/* Of Fortran: matrices have columns in memory. */
+typedef void FortranSgemm(const char *transpose_a, const char *transpose_b, const int *m,
+                          const int *n, const int *k, const float *alpha, const float *a,
+                          const int *lda, const float *b, const int *ldb, const float *beta,
+                          float *c, const int *ldc);
 
 /* dnnl_version_t, as far as it is looked at. */
 typedef struct {
@@ -42,6 +49,17 @@ static void write_dnnl(Library *l) {
   *(void **)&version = l->functions[1];
   const DnnlVersion *v = version();
   snprintf(l->version, sizeof l->version, "dnnl %d.%d.%d", v->major, v->minor, v->patch);
+}
+
+/* "torch Intel(R) oneAPI Math Kernel Library Version 2024.2-Product ..." */
+static void write_torch(Library *l) {
+  enum { LEN = 100 };
+  char text[LEN + 1] = "BLAS";
+  void (*version)(char *, int) = NULL;
+  *(void **)&version = dlsym(l->handle, "MKL_Get_Version_String");
+  if (version) version(text, LEN);
+  text[LEN] = 0;
+  snprintf(l->version, sizeof l->version, "torch %s", text);
 }
 
 /* ---- calls ---- */
@@ -92,6 +110,24 @@ static int run_blas(LibraryCall *c, const LibraryPointers *at, void *stream) {
   return 0;
 }
 
+/* A row of ours is a column of theirs: y^T = b^T a^T.  It has PyTorch's threads. */
+static int run_torch(LibraryCall *c, const LibraryPointers *at, void *stream) {
+  (void)stream;
+  const LibraryProduct *p = &c->shape.product;
+  const Layouts *l = c->state;
+  FortranSgemm *sgemm;
+  *(void **)&sgemm = c->library->functions[0];
+  const float one = 1, zero = 0;
+  const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = (int)l->a.ld, ldb = (int)l->b.ld;
+  if (!m || !n) return 0; /* leading dimensions of 0 are refused */
+  for (int64_t i = 0; i < p->batch; i++) {
+    Operands x = operands_of(p, at, i);
+    sgemm(l->b.transposed ? "T" : "N", l->a.transposed ? "T" : "N", &n, &m, &k, &one, x.b, &ldb,
+          x.a, &lda, &zero, x.out, &n);
+  }
+  return 0;
+}
+
 static int run_dnnl(LibraryCall *c, const LibraryPointers *at, void *stream) {
   (void)stream;
   const LibraryProduct *p = &c->shape.product;
@@ -114,8 +150,11 @@ static const char *const blas_files[] = {"libopenblas.so.0", "libopenblas.so", "
                                          "libblis.so.4",     "libblas.so.3",   NULL};
 static const char *const dnnl_files[] = {"libdnnl.so.3", "libdnnl.so.2", NULL};
 
+static const char *const torch_files[] = {"libtorch_cpu.so", NULL};
+
 static const char *const blas_symbols[] = {"cblas_sgemm", NULL};
 static const char *const dnnl_symbols[] = {"dnnl_sgemm", "dnnl_version", NULL};
+static const char *const torch_symbols[] = {"sgemm_", NULL};
 
 const LibraryFile library_blas = {.name = "BLAS",
                                   .files = blas_files,
@@ -127,6 +166,13 @@ const LibraryFile library_dnnl = {.name = "oneDNN",
                                   .wheels = no_wheels,
                                   .symbols = dnnl_symbols,
                                   .write_version = write_dnnl};
+
+const LibraryFile library_torch = {.name = "PyTorch's BLAS",
+                                   .files = torch_files,
+                                   .wheels = no_wheels,
+                                   .symbols = torch_symbols,
+                                   .loaded = true,
+                                   .write_version = write_torch};
 
 const LibraryFunction library_blas_gemm = {.name = "blas.gemm",
                                            .file = &library_blas,
@@ -142,3 +188,10 @@ const LibraryFunction library_dnnl_gemm = {.name = "dnnl.gemm",
                                            .prepare = prepare_gemm,
                                            .run = run_dnnl,
                                            .end = end_gemm};
+const LibraryFunction library_torch_gemm = {.name = "torch.gemm",
+                                            .file = &library_torch,
+                                            .kind = NEREID_C,
+                                            .takes = takes_f32,
+                                            .prepare = prepare_gemm,
+                                            .run = run_torch,
+                                            .end = end_gemm};

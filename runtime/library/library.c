@@ -10,10 +10,11 @@
 #include "runtime/support/error.h"
 
 static const LibraryFile *const library_files[] = {&library_cublas, &library_cudnn, &library_blas,
-                                                   &library_dnnl};
+                                                   &library_dnnl, &library_torch};
 static const LibraryFunction *const library_functions[] = {
     &library_cublas_matmul,         &library_cudnn_convolution, &library_cudnn_input_gradient,
-    &library_cudnn_weight_gradient, &library_blas_gemm,         &library_dnnl_gemm};
+    &library_cudnn_weight_gradient, &library_blas_gemm,         &library_dnnl_gemm,
+    &library_torch_gemm};
 enum {
   FILES = sizeof library_files / sizeof *library_files,
   FUNCTIONS = sizeof library_functions / sizeof *library_functions,
@@ -138,6 +139,7 @@ static bool open_wheel(Search *s) {
 static void *find_file(const LibraryFile *file, const char *folders) {
   Search s = {.file = file};
   const char *own = getenv("NEREID_LIBRARY_PATH");
+  if (file->loaded) return open_by_name(&s, RTLD_NOLOAD) ? s.handle : NULL;
   if (open_in_folders(&s, folders) || open_in_folders(&s, own)) return s.handle;
   if (own && !*own) return NULL;
   if (open_by_name(&s, RTLD_NOLOAD) || open_wheel(&s) || open_by_name(&s, 0)) return s.handle;

@@ -26,6 +26,7 @@ typedef struct {
    * one that makes a context, int create(void **), and one that ends it, int destroy(void *). */
   const char *const *symbols;
   bool has_context;
+  bool loaded; /* only a process that has it uses it */
   void (*write_version)(Library *l);
 } LibraryFile;
 
@@ -70,8 +71,9 @@ bool library_layout(const LibraryMatrix *x, int64_t rows, int64_t columns, Libra
 /* Reports that the function can't compute it. */
 int library_refused(const LibraryCall *c, const char *why);
 
-extern const LibraryFile library_cublas, library_cudnn, library_blas, library_dnnl;
-extern const LibraryFunction library_cublas_matmul, library_blas_gemm, library_dnnl_gemm;
+extern const LibraryFile library_cublas, library_cudnn, library_blas, library_dnnl, library_torch;
+extern const LibraryFunction library_cublas_matmul, library_blas_gemm, library_dnnl_gemm,
+    library_torch_gemm;
 extern const LibraryFunction library_cudnn_convolution, library_cudnn_input_gradient,
     library_cudnn_weight_gradient;
 

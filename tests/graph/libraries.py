@@ -186,6 +186,8 @@ class Machine:
         build(folder / "fake.so", "fake_cuda.c")
         build(folder / "all.so", "fake_libraries.c")
         build(folder / "other.so", "fake_libraries.c", "-DWITHOUT_BLAS")
+        build(folder / "torch.so", "fake_libraries.c", "-DWITHOUT_BLAS",
+              "-Wl,-soname,libtorch_cpu.so")
         for name, soname in SONAMES.items():
             (folder / name).mkdir()
             shutil.copy(folder / ("all.so" if name == "blas" else "other.so"),
@@ -221,15 +223,20 @@ def agrees(got, wanted, tolerance=1e-5):
 
 
 def check_cpu(machine, product, seed, library, function):
-    """A model calls the first library that could be there; a plan says which one."""
+    """A model calls the first library that could be there; a plan says which one.  PyTorch's is one
+    that the process has."""
     files = product.write(machine.folder)
-    if library == "dnnl":
+    if library != "blas":
         plan = machine.folder / "plan.txt"
         made = machine.graph(files[0], "--device", "cpu", "--libraries", "always", "--emit", "plan")
-        plan.write_text(made.stdout.replace("blas.gemm", "dnnl.gemm"))
+        plan.write_text(made.stdout.replace("blas.gemm", f"{library}.gemm"))
         files[0] = plan
-    got = machine.run(files, "--device", "cpu", "--libraries", "always", library=library)
+    loaded = {"LD_PRELOAD": str(machine.folder / "torch.so")} if library == "torch" else {}
+    got = machine.run(files, "--device", "cpu", "--libraries", "always", library=library, **loaded)
     calls = machine.calls()
+    if loaded:
+        lacks = machine.run(files, "--device", "cpu", "--libraries", "always")
+        check("PyTorch's BLAS is not here" in str(lacks), f"without PyTorch: {lacks}")
     check(agrees(got, product.value), f"cpu {library} {seed}: {got}\n{product.text('f32')}")
     count = max(product.batch, 1)
     check([c.split()[0] for c in calls] == [function] * count, f"cpu {library} {seed}: {calls}")
@@ -535,6 +542,7 @@ def main():
             check_cpu(machine, product, seed, "blas", "cblas_sgemm")
             if seed % 4 == 0:
                 check_cpu(machine, product, seed, "dnnl", "dnnl_sgemm")
+                check_cpu(machine, product, seed, "torch", "sgemm_")
             check_gpu(machine, product, seed)
             check_cast(machine, Product(seed), seed)
             check_convolutions(machine, seed)

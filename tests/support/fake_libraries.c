@@ -126,6 +126,17 @@ API void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha
 }
 #endif
 
+/* Of Fortran, as PyTorch's library has it: columns are in memory. */
+API void sgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k,
+                const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
+                const float *beta, float *c, const int *ldc) {
+  char what[64];
+  if (*alpha != 1 || *beta != 0 || *ldc < *m) abort();
+  snprintf(what, sizeof what, "%d %d %d", *m, *n, *k);
+  write_call("sgemm_", what);
+  sgemm(*tb == 'T', *ta == 'T', *n, *m, *k, b, *ldb, a, *lda, c, *ldc);
+}
+
 typedef struct {
   int major, minor, patch;
 } Version;
