@@ -218,8 +218,14 @@ static int unknown_body(void *arg) {
   return has_unknown(m);
 }
 
+/* The first function of a library that is not here would hide those of others. */
+static bool is_here(void *context, const LibraryProblem *p) {
+  const Measuring *m = context;
+  return library_version(m->e->device, p->function) != NULL;
+}
+
 static int measure_both(Measuring *m, const ModeOptions *o) {
-  const LibraryChooser all = {.kind = o->chooser.kind};
+  const LibraryChooser all = {o->chooser.kind, is_here, m};
   int code = plan_way(m, &m->libraries, o->compile, &all);
   if (code || !m->libraries.model->graph) return code;
   int unknown = error_guard(m->libraries.model->arena, unknown_body, m);

@@ -51,15 +51,16 @@ static void write_dnnl(Library *l) {
   snprintf(l->version, sizeof l->version, "dnnl %d.%d.%d", v->major, v->minor, v->patch);
 }
 
-/* "torch Intel(R) oneAPI Math Kernel Library Version 2024.2-Product ..." */
+/* "torch Version 2024.2-Product Build 20240605".  MKL leaves out the text's first character. */
 static void write_torch(Library *l) {
-  enum { LEN = 100 };
-  char text[LEN + 1] = "BLAS";
+  enum { LEN = 100, KEPT = 44 };
+  char text[LEN + 1] = "";
   void (*version)(char *, int) = NULL;
   *(void **)&version = dlsym(l->handle, "MKL_Get_Version_String");
   if (version) version(text, LEN);
   text[LEN] = 0;
-  snprintf(l->version, sizeof l->version, "torch %s", text);
+  const char *at = strstr(text + 1, "Version");
+  snprintf(l->version, sizeof l->version, "torch %.*s", KEPT, at ? at : "BLAS");
 }
 
 /* ---- calls ---- */
