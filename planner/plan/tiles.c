@@ -314,7 +314,8 @@ static FlatTile row_tile(const Tiles *t, const Group *g, const StepCost *cost, F
 static bool rows_stream(const Tiles *t, const Group *g) {
   enum { ELEMENTS = 2 * 1024 * 32 };
   if (!t->gpu || !dim_is_int(g->x) || is_sum(t, g) || reduces_columns(g)) return false;
-  return g->x->value >= (int64_t)t->graph->gpu->processors * ELEMENTS / g->r->value;
+  int64_t row = power_of_2(g->r->value, 1);
+  return g->x->value >= (int64_t)t->graph->gpu->processors * ELEMENTS / row;
 }
 
 /* Many rows that are made of rows: a warp for 1,024 elements, so that few wait for each other, and
