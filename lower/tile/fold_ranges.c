@@ -58,7 +58,7 @@ static Range product_of(Range a, Range b) {
   return r;
 }
 
-/* Of a number that is not negative, by one that is positive; the quotient. */
+/* The quotient of a number that is not negative by one that is positive. */
 static Range quotient_of(Range a, Range b) {
   if (!a.known || !b.known || a.lo < 0 || b.lo <= 0) return (Range){0};
   return range(a.lo / b.hi, a.hi / b.lo);
