@@ -141,7 +141,7 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
     fuse_find_crossed(s.f, s.f->groups.data[i]);
   if (options->strips) fuse_choose_strips(s.f);
   for (size_t i = 0; i < s.f->groups.len && options->columns; i++)
-    fuse_find_words(s.f, s.f->groups.data[i]);
+    fuse_find_panels(s.f, s.f->groups.data[i]);
   count_slices(s.f);
   s.f->large = has_large(g);
   return s.f;

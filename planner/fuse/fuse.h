@@ -43,6 +43,7 @@ typedef struct Group {
   bool crossed;     /* LOOPS of elements alone: tiles are parts of rows (planner/fuse/cross.c) */
   uint32_t strip;   /* LOOPS: neighbours along x (strip_axis 0) or r (1) that a thread computes */
   uint32_t strip_axis; /* together (planner/fuse/strips.h); 0 and 1: none */
+  bool rows;           /* LOOPS: crossed, its r are whole rows of what is read */
   bool words;          /* a strip is a word of 32 bits, which is stored at once */
   Dim plane, planes; /* LOOPS: the index along the grid's second axis, of which x is a part, and
                         its size; NULL: there is none */

@@ -1,5 +1,7 @@
 #include "planner/fuse/strips.h"
 
+#include <string.h>
+
 #include "graph/analysis/strided.h"
 #include "planner/fuse/fuse_state.h"
 
@@ -75,32 +77,51 @@ void fuse_choose_strips(Fusion *f) {
   for (size_t i = 0; i < f->groups.len; i++) choose_strip(f, f->groups.data[i]);
 }
 
-/* ---- words ---- */
+/* ---- copies into panels ---- */
 
 /* The axes of panels. */
 enum { PANEL, STEP, COLUMN, ELEMENT, PANEL_AXES };
 
-/* Has memory the elements of a word next to each other, as words of a row? */
-static bool has_rows_of_words(const Fusion *f, Node *copy, int64_t word) {
-  Strided s;
-  bool known = strided_of(f->graph, copy->args[0].node, &s);
-  return known && dim_is(s.stride[ELEMENT], 1) && dim_is(s.stride[STEP], word);
+/* The strides within the first panel of what is copied; false: it has none. */
+static bool strides_of_panel(const Fusion *f, Node *x, Strided *out) {
+  Graph *g = f->graph;
+  Dim index[PANEL_AXES], at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX], shape[PANEL_AXES];
+  memcpy(shape, x->type.shape, sizeof shape);
+  shape[PANEL] = dim_int(g->dims, 1);
+  strided_index(g->dims, shape, PANEL_AXES, index);
+  memcpy(at, index, sizeof index);
+  for (; prim_is_view(x); x = view_operand(x)) {
+    view_index(g, x, at, from);
+    memcpy(at, from, sizeof at);
+  }
+  Dim offset = linear_of_index(g->dims, at, x->type.shape, x->type.rank);
+  return strided_offset(g->dims, offset, index, PANEL_AXES, out);
 }
 
-void fuse_find_words(const Fusion *f, Group *g) {
-  Node *n = g->nodes.data[0];
+static bool copies_panels(const Group *g) {
+  const Node *n = g->nodes.data[0];
   const ValueType *t = &n->type;
-  int64_t word = strided_word(t->dtype);
-  bool copies = g->kind == GROUP_LOOPS && g->nodes.len == 1 && word > 1 &&
-                graph_is(n, OP_aten_clone_default) && t->rank == PANEL_AXES;
-  if (!copies || !dim_is(t->shape[ELEMENT], word) || !dim_is(g->r, 1) || g->crossed) return;
-  if (!fuse_same_shape(g, t->rank, t->shape) || dim_is(t->shape[COLUMN], 1)) return;
-  g->words = true;
+  bool suits = strided_word(t->dtype) > 1 || t->dtype == DT_F32 || t->dtype == DT_F64;
+  return g->kind == GROUP_LOOPS && g->nodes.len == 1 && graph_is(n, OP_aten_clone_default) &&
+         suits && t->rank == PANEL_AXES && dim_is(t->shape[ELEMENT], strided_word(t->dtype)) &&
+         dim_is(g->r, 1) && !g->crossed && fuse_same_shape(g, t->rank, t->shape) &&
+         !dim_is(t->shape[COLUMN], 1);
+}
+
+void fuse_find_panels(const Fusion *f, Group *g) {
+  Strided s;
+  Node *n = g->nodes.data[0];
+  if (!copies_panels(g) || !strides_of_panel(f, n->args[0].node, &s)) return;
+  int64_t word = strided_word(n->type.dtype);
+  bool along = dim_is(s.stride[STEP], word) && (word == 1 || dim_is(s.stride[ELEMENT], 1));
+  if (!along && !dim_is(s.stride[COLUMN], 1)) return;
+  g->words = word > 1;
   g->strip = (uint32_t)word;
-  uint32_t columns = has_rows_of_words(f, n, word) ? 1u << STEP : 1u << COLUMN;
-  fuse_axes_domain(f, g, t, columns | 1u << ELEMENT);
-  g->crossed = true;
   g->strip_axis = 1;
+  uint32_t columns = along ? 1u << STEP : 1u << PANEL | 1u << COLUMN;
+  fuse_axes_domain(f, g, &n->type, columns | 1u << ELEMENT);
+  g->crossed = true;
+  g->rows = !along;
 }
 
 /* Has the window known sizes, and few positions along its last axis, or loops over them? */

@@ -21,10 +21,9 @@ enum { STRIP_MAX = 8, STRIP_WINDOW_MAX = 16, STRIP_AT_A_TIME = 8 };
 bool window_has_strips(const Window *w);
 /* Chooses the strips of all groups.  They hold where rows fit a tile. */
 void fuse_choose_strips(Fusion *f);
-/* Gives a CPU's copy into panels of words (planner/tiling/panels.h) the elements of a word as
- * strips.  Where they are next to each other in what is copied, its programs take tiles of rows and
- * of words. */
-void fuse_find_words(const Fusion *f, Group *g);
+/* Gives a CPU's copy into panels (planner/tiling/panels.h) the elements of a word as strips.  Its
+ * programs take rows of what is copied, or tiles of both orders if that is along the sum. */
+void fuse_find_panels(const Fusion *f, Group *g);
 /* The columns of the strips in which a CPU's programs of a group with vector columns
  * (group_vector_columns) go along rows of images, as equal as may be, and all at the same of spread
  * elements; 0: there are none. */

@@ -646,7 +646,7 @@ static void compute_parts(Kernel *k, Node *n) {
  * memory.  On an H200 a transposition of 128 MB in f32 takes 72 us so, and 77 along its rows; one
  * of bf16 takes 39 us either way. */
 static bool goes_down(const Group *g) {
-  return g->nodes.len == 1 && dtype_bytes(g->nodes.data[0]->type.dtype) >= 4;
+  return !g->rows && g->nodes.len == 1 && dtype_bytes(g->nodes.data[0]->type.dtype) >= 4;
 }
 
 /* The program's number of crossed axes has a name where it is bounded (program_number). */

@@ -18,8 +18,9 @@
 #include "planner/tiling/panels.h"
 #include "planner/tiling/weight_rows.h"
 
-/* Fewer rows are one or few tiles, each of which copies the operand: words by their elements. */
-enum { ROWS_PACKED = 512, ROWS_OF_WORDS = 32 };
+/* Fewer rows are few tiles, each of which copies the operand: words by their elements.  Panels that
+ * the second cache holds pay for fewer (is_packed). */
+enum { ROWS_PACKED = 256, ROWS_OF_WORDS = 32 };
 enum { WINDOWS_PACKED = 128 }; /* of a convolution, which copies its weight in any case */
 
 typedef struct {
@@ -421,6 +422,27 @@ static void pack_matrix(Freeze *f, Node *n) {
   *packed = n->args[1].node;
 }
 
+/* Has the product, whose right operand each run is given, rows that pay for panels? */
+static bool is_packed(Freeze *f, const Node *n) {
+  enum { NEAR_BYTES = 1 << 21, ROWS_A_BYTE = 16 };
+  const ValueType *t = &n->args[1].node->type;
+  int64_t rows = dim_likely(f->g->dims, n->type.shape[0]), bytes = dtype_bytes(t->dtype);
+  if (strided_word(t->dtype) > 1) return rows >= ROWS_OF_WORDS;
+  if (!dim_is_int(t->shape[0]) || !dim_is_int(t->shape[1])) return rows >= ROWS_PACKED;
+  bool near = t->shape[0]->value * t->shape[1]->value <= NEAR_BYTES / bytes;
+  return rows >= (near ? ROWS_A_BYTE * bytes : ROWS_PACKED);
+}
+
+/* Does a copy of the right operand take longer than that of the left one, and the transposition of
+ * the result's vectors? */
+static bool copies_less_turned(const Node *n) {
+  const Dim *shape = n->type.shape, depth = n->args[0].node->type.shape[1];
+  double rows = (double)shape[0]->value, columns = (double)shape[1]->value;
+  double k = dim_is_int(depth) ? (double)depth->value : columns;
+  double word = (double)strided_word(n->args[0].node->type.dtype);
+  return rows * k / word + rows * columns / 2 < columns * k / word;
+}
+
 /* A linear layer whose weight each run is given: rows of the weight are read in place, and the left
  * operand is packed, which is smaller. */
 static bool turn_given_matrix(Freeze *f, Node *n) {
@@ -428,7 +450,7 @@ static bool turn_given_matrix(Freeze *f, Node *n) {
   Dim rows = n->type.shape[0], columns = n->type.shape[1];
   if (!dim_is_int(rows) || !dim_is_int(columns)) return false;
   if (rows->value < ROWS_LEAST || columns->value < COLUMNS_LEAST) return false;
-  if (rows->value > columns->value && rows->value >= ROWS_PACKED) return false;
+  if (is_packed(f, n) && !copies_less_turned(n)) return false;
   Node *left = n->args[0].node, *panels = left->id < f->nids ? f->turned[left->id] : NULL;
   Build b = freeze_build(f, n);
   bool again = panels != NULL;
@@ -466,8 +488,7 @@ static void pack_given_bytes(Freeze *f, Node *n) {
 static void pack_given_matrix(Freeze *f, Node *n) {
   Node *left = n->args[0].node, *right = n->args[1].node;
   if (turn_given_matrix(f, n)) return;
-  int64_t least = strided_word(right->type.dtype) > 1 ? ROWS_OF_WORDS : ROWS_PACKED;
-  if (right->id >= f->nids || dim_likely(f->g->dims, n->type.shape[0]) < least) return;
+  if (right->id >= f->nids || !is_packed(f, n)) return;
   if (!has_words(f->g, n) || (!f->packed[right->id] && !pack_panels(f, n))) return;
   if (!f->packed[right->id]) f->packed[right->id] = n->args[1].node;
   n->args[1] = arg_node(f->packed[right->id]);

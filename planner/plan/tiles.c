@@ -394,8 +394,20 @@ static StepChoice cross_choice(const Tiles *t, const Group *g, const CrossTile *
   return c;
 }
 
+/* A row's parts are read in order, and a few rows go to parts of lines of each panel. */
+static CrossTile tile_of_rows(const Group *g) {
+  enum { ROW = 1024, ELEMENTS = 4096, ROWS_MOST = 64 };
+  uint32_t row = (uint32_t)smaller_of(power_of_2(g->r->value, 1), ROW);
+  return (CrossTile){(uint32_t)smaller_of(ELEMENTS / row, ROWS_MOST), row, 2};
+}
+
 static void tiles_crossed(const Tiles *t, const Group *g, PlanStep *s) {
   Dims *d = t->graph->dims;
+  CrossTile rows = g->rows ? tile_of_rows(g) : (CrossTile){0};
+  if (g->rows) {
+    add_step_choice(t, s, cross_choice(t, g, &rows));
+    return;
+  }
   int64_t all = dim_likely(d, dim_mul(d, g->x, g->r));
   bool along = g->columns >> (g->rank - 1) & 1; /* fields of words, which are several values each */
   bool many = along || g->nodes.len + s->cost->ninlined > CROSS_VALUES, more = true;

@@ -1,6 +1,6 @@
 # Two linear layers of the same rows, whose weights each run is given, read one packed copy of these.
 cat >$TMP/m.py <<'MODEL'
-def forward(self, x: "f32[64, 80]", v: "f32[96, 80]", w: "f32[112, 80]", y: "f32[80, 96]"):
+def forward(self, x: "f32[40, 80]", v: "f32[96, 80]", w: "f32[112, 80]", y: "f32[80, 96]"):
     t = torch.ops.aten.t.default(v)
     u = torch.ops.aten.t.default(w)
     a = torch.ops.aten.mm.default(x, t)
