@@ -142,7 +142,9 @@ def argmaxima(draw):
 @family
 def variance(draw):
     draw.columns = max(2, draw.columns)
-    return lambda x: (x.var(-1), x.std(-1, correction=0)), [draw.matrix()]
+    if draw.random() < .5:  # not both: their gradients may cancel
+        return lambda x: x.var(-1), [draw.matrix()]
+    return lambda x: x.std(-1, correction=0), [draw.matrix()]
 
 
 @family
@@ -206,7 +208,7 @@ def rows_of(x):
 
 def off(got, eager, want):
     """Whether an element is farther from float64 than its row's farthest by eager is, roughly."""
-    eps = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}.get(got.dtype, 2.0**-20)
+    eps = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}.get(got.dtype, 2.0**-18)
     got, eager, want = (rows_of(t.double()) for t in (got, eager, want))
     if got.shape != want.shape:
         return f"shape {tuple(got.shape)}"
