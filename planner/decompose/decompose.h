@@ -41,7 +41,7 @@ Node *decompose_channels_last(Build *b, Node *x);
 int64_t decompose_small_groups(const Graph *g, const ValueType *x, const Dim *w, Dim groups);
 /* x[N, sizes, C] with channel i of its group for each channel. */
 Node *decompose_channel_of_groups(Build *b, Node *x, int64_t each, int64_t i);
-/* The same of each i, for each of the results: [N, channels of a group, sizes, results]. */
+/* Each i likewise, for each of the results: [N, channels of a group, sizes, results]. */
 Node *decompose_channels_of_groups(Build *b, Node *x, int64_t each, Dim results);
 /* A window whose last axis is joined to the channels: the elements of one of its rows are channels,
  * and it has one position along that axis. */

@@ -568,8 +568,8 @@ typedef struct {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* As equal parts as the most of them that fit need.  No batches: one head is too much, or parts,
- * each of which has kernels of its own, are many. */
+/* Parts are as equal as the most of them that fit need.  No batches: one head is too much, or
+ * parts, each of which has kernels of its own, are many. */
 static KeptPart kept_part(const Operands *x) {
   enum { PARTS = 16 };
   int64_t each = dtype_bytes(x->q->type.dtype), most = each == 2 ? KEPT_MOST : KEPT_MOST_OF_CPU;

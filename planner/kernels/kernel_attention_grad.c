@@ -375,6 +375,21 @@ static KeyProducts products_of_all(AttentionWriter *w, const Node *added) {
       kernel_buffer(k, memory), kernel_index(k, offset, NULL))};
 }
 
+/* The shares of a block's scores, by the sums that the forward pass kept. */
+static const char *share_of_scores(AttentionWriter *w) {
+  const char *least = w->added ? "scores - sums" : "scores - sums * 1.4426950408889634";
+  return attention_share_of(w, attention_exp(w), least);
+}
+
+/* The walk over rows, and the stores of results after it. */
+static void write_walk(AttentionWriter *w, Node *keys, Dim d, const char *width) {
+  store_results(w, keys, d, width);
+  const char *end = attention_take_body(w->k);
+  attention_find_tables(w);
+  walk_rows(w);
+  text_puts(&w->k->body, end);
+}
+
 static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
@@ -411,9 +426,7 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
       {"delta_mask", attention_masked_by(k, ends.inner_n)},
       {"delta_edge", attention_masked_by(k, ends.n)},
       {"scale", attention_scale_text(w)},
-      {"share", attention_share_of(w, attention_exp(w),
-                                   w->added ? "scores - sums"
-                                            : "scores - sums * 1.4426950408889634")},
+      {"share", share_of_scores(w)},
       {"mask", mask},
       {"hide", attention_hide(w)},
       {"bounds", attention_bounds(w)},
@@ -424,11 +437,7 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
       {"store", keep_scores(w, kept)},
       {"precision", precision(w)}};
   attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);
-  store_results(w, keys, d, ends.width);
-  const char *end = attention_take_body(k);
-  attention_find_tables(w);
-  walk_rows(w);
-  text_puts(&k->body, end);
+  write_walk(w, keys, d, ends.width);
   kernel_emit(out, k, "attention_grad_value.py", slots, sizeof slots / sizeof *slots);
 }
 

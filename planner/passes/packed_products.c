@@ -12,8 +12,8 @@
  *                                    w's bytes, most of them integers or numbers of 8 bits; bmm
  *                                    as well
  *
- * A kernel reads such a weight once for each of its tiles of rows, and computes it as often.  With
- * many rows a weight in memory is faster.
+ * A kernel reads such a weight once for each of its tiles of rows, and computes it as often: many
+ * rows are faster with a weight in memory.
  *
  * Pass few_rows: for CPUs, the same of products of few rows whose weight memory has along the sum
  * or along columns, packed or as it is.  Pass order_few_rows puts their operands in the order in

@@ -50,7 +50,7 @@ static Node *pack_columns(Build *b, Node *y, int width) {
   return padded == columns ? back : build_slice(b, back, 1, build_const(b, 0), columns, 1);
 }
 
-/* The same of a batch of matrices, whose panels follow each other. */
+/* A batch of matrices likewise: their panels follow each other. */
 static Node *pack_batch(Build *b, Node *y, int width) {
   const Dim *shape = y->type.shape;
   Dim batch = shape[0], rows = shape[1], columns = shape[2];

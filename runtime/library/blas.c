@@ -17,7 +17,7 @@ typedef int DnnlSgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, 
                       float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                       float beta, float *c, int64_t ldc);
 
-/* Of Fortran: matrices have columns in memory. */
+/* Fortran keeps columns of matrices in memory. */
 typedef void FortranSgemm(const char *transpose_a, const char *transpose_b, const int *m,
                           const int *n, const int *k, const float *alpha, const float *a,
                           const int *lda, const float *b, const int *ldb, const float *beta,

@@ -126,7 +126,7 @@ API void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha
 }
 #endif
 
-/* Of Fortran, as PyTorch's library has it: columns are in memory. */
+/* Fortran's, which PyTorch's library has: columns are in memory. */
 API void sgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k,
                 const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
                 const float *beta, float *c, const int *ldc) {

@@ -3,8 +3,8 @@
  *   add(select_scatter(zeros, a, 0, 1), select_scatter(zeros, b, 0, 0))  ->  stack([b, a])
  *
  * Such sums are gradients of a tensor that is read by parts, as the rows of a linear layer for
- * queries, keys and values are.  As a concatenation they take no addition, and kernels write their
- * slices of it (pass concat_in_slices). */
+ * queries, keys and values are.  A concatenation takes no addition, and kernels write their slices
+ * of it (pass concat_in_slices). */
 #include <setjmp.h>
 
 #include "graph/analysis/dce.h"
