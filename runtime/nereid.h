@@ -372,7 +372,7 @@ typedef struct {
   const char *code;
   size_t size;
   int threads;       /* of a program */
-  int64_t shared_bytes; /* of a GPU's code: what a launch asks for (dynamic shared memory) */
+  int64_t shared_bytes; /* of a GPU's code: the least dynamic shared memory of a launch */
   int nguards;
   int registers;     /* a thread, as machine code says (NEREID_CUBIN); 0: not known */
   int spill_bytes;   /* local memory a thread, likewise: spilled registers, and arrays */

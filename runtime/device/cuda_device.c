@@ -44,12 +44,63 @@ static uint64_t blocks_along(const Start *s, int axis) {
   return (uint64_t)s->launched[axis] * (!axis && cluster > 1 ? (uint64_t)cluster : 1);
 }
 
+/* ---- launches that overlap ---- */
+
+/* Dependent launch came with sm_90. */
+enum { LEAST_SM_OF_PDL = 90 };
+
+static bool may_overlap(const Cuda *c, const Start *s) {
+  return s->flags & NEREID_LAUNCH_PDL && c->sm >= LEAST_SM_OF_PDL;
+}
+
+/* A kernel that begins before the one before it has ended gets its programs placed one by one,
+ * wherever there is room: some multiprocessors hold three while others have one, and the launch
+ * ends with the fullest.  A program that asks for more shared memory than it needs fits as often as
+ * the even share says, and no more.  Kernels that compute from shared memory, as products do, are
+ * spread so; those with little of it fill gaps beside others (decision 870). */
+static bool spreads(const Cuda *c, const ImageVariant *v) {
+  enum { LEAST_BYTES = 4096 };
+  return c->sm >= LEAST_SM_OF_PDL && c->processor.shared_bytes && v->shared >= LEAST_BYTES &&
+         v->cluster <= 1;
+}
+
+/* How many programs of the kernel a multiprocessor has room for. */
+static uint64_t room(const Cuda *c, const Loaded *k) {
+  enum { UNIT = 8 }; /* registers of a thread are given in eights */
+  int threads = k->resources.threads;
+  int registers = (k->resources.registers + UNIT - 1) / UNIT * UNIT * threads;
+  int most = c->processor.shared_bytes / ((int)k->variant->shared + c->processor.reserved_bytes);
+  if (threads && c->processor.threads / threads < most) most = c->processor.threads / threads;
+  if (registers && c->processor.registers / registers < most)
+    most = c->processor.registers / registers;
+  return most > 0 ? (uint64_t)most : 0;
+}
+
+/* The dynamic shared memory, in bytes, that this launch asks for. */
+static unsigned shared_of_launch(const Start *s) {
+  enum { UNIT = 128 }; /* bytes that shared memory is given in */
+  const nereid_device *d = s->kernel->device;
+  const Cuda *c = d->state;
+  const Loaded *k = s->chosen;
+  unsigned own = (unsigned)k->resources.shared_bytes;
+  if (!may_overlap(c, s) || !spreads(c, k->variant) || d->info.processors < 1) return own;
+  uint64_t programs = (uint64_t)s->launched[0] * s->launched[1] * s->launched[2];
+  uint64_t processors = (uint64_t)d->info.processors;
+  uint64_t share = (programs + processors - 1) / processors;
+  if (!share || share >= room(c, k)) return own;
+  /* The least with which one more than the share does not fit. */
+  int64_t least = c->processor.shared_bytes / (int64_t)(share + 1) - c->processor.reserved_bytes;
+  least = (least / UNIT + 1) * UNIT;
+  if (least > d->info.shared_bytes) least = d->info.shared_bytes;
+  return least > k->variant->shared ? own + (unsigned)(least - k->variant->shared) : own;
+}
+
 static CuKernelNode kernel_node(const Start *s) {
   const Loaded *k = s->chosen;
   return (CuKernelNode){.function = k->entry,
                         .grid = {(unsigned)blocks_along(s, 0), s->launched[1], s->launched[2]},
                         .block = {(unsigned)k->resources.threads, 1, 1},
-                        .shared = (unsigned)k->resources.shared_bytes,
+                        .shared = shared_of_launch(s),
                         .params = s->pointers};
 }
 
@@ -99,12 +150,6 @@ static CuResult set_call(nereid_device *d, CudaReplay *r, int i, const ReplayCal
   return result;
 }
 
-enum { LEAST_SM_OF_PDL = 90 };
-
-static bool may_overlap(const Cuda *c, const Start *s) {
-  return s->flags & NEREID_LAUNCH_PDL && c->sm >= LEAST_SM_OF_PDL;
-}
-
 /* A kernel that may overlap the one before it. */
 static CuResult add_overlapping(const Cuda *c, CudaReplay *r, int i, const CuKernelNode *kernel) {
   CuEdge edge = CU_EDGE_PROGRAMMATIC;
@@ -122,7 +167,8 @@ static CuResult add_node(nereid_device *d, CudaReplay *r, int i, const ReplayIte
   if (item->launch) {
     CuKernelNode kernel = kernel_node(&item->launch->start);
     bool overlaps = i && items[i - 1].launch && c->add_dependencies;
-    if (overlaps && may_overlap(c, &item->launch->start)) return add_overlapping(c, r, i, &kernel);
+    if (overlaps && may_overlap(c, &item->launch->start))
+      return add_overlapping(c, r, i, &kernel);
     return api->add_kernel(&r->nodes[i], r->graph, before, nbefore, &kernel);
   }
   if (item->call) return add_call(d, r, i, item->call);
@@ -365,6 +411,10 @@ static void read_info(Cuda *c, nereid_device *d) {
   c->sm = device_attribute_value(c, CU_MAJOR) * 10 + device_attribute_value(c, CU_MINOR);
   c->max_threads = device_attribute_value(c, CU_MAX_THREADS);
   c->pools = device_attribute_value(c, CU_HAS_POOLS);
+  c->processor.threads = device_attribute_value(c, CU_PROCESSOR_THREADS);
+  c->processor.registers = device_attribute_value(c, CU_PROCESSOR_REGISTERS);
+  c->processor.shared_bytes = device_attribute_value(c, CU_PROCESSOR_SHARED);
+  c->processor.reserved_bytes = device_attribute_value(c, CU_RESERVED_SHARED);
   for (int i = 0; i < 3; i++) c->max_grid[i] = device_attribute_value(c, CU_MAX_GRID_X + i);
 }
 
@@ -648,8 +698,9 @@ static int set_up(nereid_device *d, const ImageVariant *v, Loaded *l) {
   r->threads = v->threads;
   /* Attributes that the launch sets; the function has the rest by itself. */
   r->shared_bytes = v->shared > fixed ? v->shared - fixed : 0;
-  if (r->shared_bytes + fixed <= ALLOWED_ANYWAY) return 0;
-  CuResult set = api->function_set(l->entry, CU_FUNC_MAX_DYNAMIC_SHARED, (int)r->shared_bytes);
+  int most = spreads(d->state, v) ? (int)d->info.shared_bytes - fixed : (int)r->shared_bytes;
+  if (most + fixed <= ALLOWED_ANYWAY) return 0;
+  CuResult set = api->function_set(l->entry, CU_FUNC_MAX_DYNAMIC_SHARED, most);
   return cuda_failed(api, set, "asking for shared memory");
 }
 
@@ -737,11 +788,12 @@ static int launch_with_flags(const Start *s, void *stream) {
   const Loaded *k = s->chosen;
   CuLaunchAttribute attributes[2] = {{0}};
   CuLaunchConfig how = {.block = {(unsigned)k->resources.threads, 1, 1},
-                        .shared = (unsigned)k->resources.shared_bytes,
+                        .shared = shared_of_launch(s),
                         .stream = stream,
                         .attributes = attributes};
   for (int i = 0; i < 3; i++) how.grid[i] = (unsigned)blocks_along(s, i);
-  if (may_overlap(c, s)) attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_PDL, 0, {1}};
+  if (may_overlap(c, s))
+    attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_PDL, 0, {1}};
   if (s->flags & NEREID_LAUNCH_COOPERATIVE)
     attributes[how.nattributes++] = (CuLaunchAttribute){CU_LAUNCH_COOPERATIVE, 0, {1}};
   if (!c->launch_ex) return error_set(NEREID_E_DEVICE, E_RUN_NO_LAUNCH_FLAGS);
@@ -761,7 +813,7 @@ static int launch_cuda(const Start *s, void *stream) {
   if (needs_flags(s)) return launch_with_flags(s, stream);
   CuResult r = api->launch(k->entry, (unsigned)blocks_along(s, 0), s->launched[1], s->launched[2],
                            (unsigned)k->resources.threads, 1, 1,
-                           (unsigned)k->resources.shared_bytes, stream, s->pointers, NULL);
+                           shared_of_launch(s), stream, s->pointers, NULL);
   return cuda_failed(api, r, "launching the kernel");
 }
 

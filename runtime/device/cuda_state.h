@@ -1,4 +1,4 @@
-/* The state of device cuda, shared by cuda_device.c, cuda_load.c and cuda_upload.c. */
+/* The state of device cuda, shared by the files of its name. */
 #ifndef NEREID_RUNTIME_DEVICE_CUDA_STATE_H
 #define NEREID_RUNTIME_DEVICE_CUDA_STATE_H
 
@@ -59,6 +59,10 @@ typedef struct {
   CuDevice device;
   CuContext context;
   int sm, max_threads, max_grid[3];
+  struct {
+    int threads, registers, shared_bytes; /* 0: the driver does not say */
+    int reserved_bytes; /* of that shared memory, a program */
+  } processor; /* what a multiprocessor has */
 } Cuda;
 
 /* 0 if all is well.  `what` was being done. */

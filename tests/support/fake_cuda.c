@@ -13,6 +13,7 @@
  *          multiprocessor: then `still` (0)
  *   axis   along which programs are counted for these four: x (0), y (1) or z (2)
  *   devices (1), sm (90), shared (232448), fixed (0: static shared memory of a kernel)
+ *   whole  bytes of shared memory of a multiprocessor (0: the driver does not say)
  *   pools  whether there is memory in the order of streams (1)
  *   unloads  whether unloading code is written down (0)
  * Work in a stream that is captured becomes a graph's nodes; what the driver refuses until its end
@@ -84,6 +85,10 @@ API int cuDeviceGetAttribute(int *out, int attribute, int d) {
     case 7: *out = 65535; break;
     case 16: *out = 132; break;
     case 38: *out = 1 << 20; break;
+    case 39: *out = 2048; break;
+    case 81: *out = setting("whole", 0); break;
+    case 82: *out = 65536; break;
+    case 111: *out = 1024; break;
     case 75: *out = sm / 10; break;
     case 76: *out = sm % 10; break;
     case 97: *out = setting("shared", 232448); break;

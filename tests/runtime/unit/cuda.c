@@ -349,6 +349,42 @@ static void test_old_launch(const Fake *f) {
   nereid_device_close(d);
 }
 
+/* Launches of so many programs ask for so much shared memory. */
+static bool asks(const Fake *f, nereid_launch *l, uint32_t programs, int bytes) {
+  char text[64];
+  snprintf(text, sizeof text, "launch %u 1 1 block 128 1 1 shared %d ", programs, bytes);
+  unlink(f->log);
+  nereid_launch_set_grid(l, (uint32_t[]){programs, 1, 1});
+  return !nereid_launch_run(l, NULL) && logged(f, text);
+}
+
+/* Launches that may overlap are spread evenly by the shared memory that they ask for: by a program
+ * more than the even share, a multiprocessor would need more than its 233,472 bytes. */
+static void test_even(const Fake *f) {
+  enum { PROCESSORS = 132, NEEDED = 20000, FIT = 11 };
+  nereid_device *d;
+  nereid_kernel *k;
+  nereid_launch *l;
+  nereid_image *image = make_image(128, NEEDED);
+  use(f, "fake.so", "whole=233472");
+  if (nereid_device_open(&d, "cuda") || nereid_kernel_load(&k, d, image)) abort();
+  check_call(logged(f, "dynamic 232448"), "it may ask for all");
+  if (nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1})) abort();
+  set_all(l, 0x1000, 5);
+  check_call(asks(f, l, 2 * PROCESSORS, NEEDED), "one that waits");
+  nereid_launch_set_flags(l, NEREID_LAUNCH_PDL);
+  check_call(asks(f, l, 1, 115840), "one program a multiprocessor: 2 * (115,840 + 1,024)");
+  check_call(asks(f, l, PROCESSORS + 1, 76928), "two at most: 3 * (76,928 + 1,024)");
+  check_call(asks(f, l, 2 * PROCESSORS, 76928), "two each");
+  check_call(asks(f, l, (FIT - 1) * PROCESSORS, 20224), "all but one that fits");
+  check_call(asks(f, l, FIT * PROCESSORS, NEEDED), "as many as fit");
+  check_call(asks(f, l, 1000000, NEEDED), "more than fit");
+  nereid_launch_free(l);
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+}
+
 static void test_limits(const Fake *f) {
   nereid_device *d;
   nereid_kernel *k;
@@ -969,6 +1005,7 @@ int main(void) {
     test_upload(&f);
     test_launch(&f);
     test_old_launch(&f);
+    test_even(&f);
     test_limits(&f);
     test_maps(&f);
     test_strides(&f);
