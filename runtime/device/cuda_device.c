@@ -87,7 +87,8 @@ static unsigned shared_of_launch(const Start *s) {
   uint64_t programs = (uint64_t)s->launched[0] * s->launched[1] * s->launched[2];
   uint64_t processors = (uint64_t)d->info.processors;
   uint64_t share = (programs + processors - 1) / processors;
-  if (!share || share >= room(c, k)) return own;
+  /* With one each, a second one is of the next kernel, which begins its loads. */
+  if (share < 2 || share >= room(c, k)) return own;
   /* The least with which one more than the share does not fit. */
   int64_t least = c->processor.shared_bytes / (int64_t)(share + 1) - c->processor.reserved_bytes;
   least = (least / UNIT + 1) * UNIT;
