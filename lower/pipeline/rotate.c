@@ -223,11 +223,20 @@ static void open_dot(Pipe *p, NestBuilder *b, NestStmt *dot, NestVar *slot) {
   nest_set_int(p->n, dot, NA_open, 1);
 }
 
+/* Does `x`, with those inside it, set what the statement reads or sets? */
+static bool sets_for(const NestStmt *x, const NestStmt *st) {
+  for (uint32_t i = 0; i < x->ndsts; i++)
+    if (x->dsts[i].kind == REF_VAR && nest_touches(st, x->dsts[i].var)) return true;
+  for (uint32_t r = 0; r < x->nregions; r++)
+    for (const NestStmt *in = x->regions[r]->first; in; in = in->next)
+      if (sets_for(in, st)) return true;
+  return false;
+}
+
 /* Does the statement read what those from `first` to it have set? */
 static bool depends_on(const NestStmt *st, const NestStmt *first) {
   for (const NestStmt *x = first; x != st; x = x->next)
-    for (uint32_t i = 0; i < x->ndsts; i++)
-      if (x->dsts[i].kind == REF_VAR && nest_touches(st, x->dsts[i].var)) return true;
+    if (sets_for(x, st)) return true;
   return false;
 }
 
