@@ -143,7 +143,8 @@ static void clone_op(Cloner *c, TileBuilder *b, const TileOp *op) {
     clone_block(c, tile_add_region(b->fn, made), op->regions[r]);
 }
 
-/* Plans the strips of one version. */
+/* Plans the strips of one version.  Columns of whole rows are not shifted: the last one would have
+ * no room. */
 static bool plan_version(const Strips *s, TileBlock *body, int64_t full, int64_t live,
                          Strips *out) {
   *out = (Strips){.u = s->u, .f = s->f, .scratch = s->scratch, .nvalues = s->f->nvalues};
@@ -157,7 +158,8 @@ static bool plan_version(const Strips *s, TileBlock *body, int64_t full, int64_t
   out->live = live;
   out->versions = s->versions;
   out->by_elements = s->by_elements;
-  if (s->shifted && !(out->shift = strip_find_shift(out))) return false;
+  out->shifted = s->shifted && full < strip_count(s);
+  if (out->shifted && !(out->shift = strip_find_shift(out))) return false;
   return strip_plan(out);
 }
 
@@ -182,10 +184,12 @@ static void put_version(Strips *s, Versions *v, TileBlock *to, int64_t full, int
 }
 
 /* Versions for `live` strips and more, an eighth of the tile apart; the first one is for fewer,
- * too. */
+ * too, and after the last one of shifted columns is that for whole rows. */
 static void put_versions(Strips *s, Versions *v, TileBuilder *b, int64_t live) {
   int64_t all = strip_count(s), step = all / STRIPS_MOST, full = v->n ? live - step : 0;
-  if (live == all) {
+  int64_t last = s->shifted ? all + step : all;
+  if (live > all) full = live = all;
+  if (full == all || live == last) {
     put_version(s, v, b->block, full, live);
     return;
   }
@@ -195,7 +199,7 @@ static void put_versions(Strips *s, Versions *v, TileBuilder *b, int64_t live) {
   put_version(s, v, tile_add_region(s->f, either), full, live);
   TileBuilder rest = {s->f, tile_add_region(s->f, either), NULL, s->f->span};
   put_versions(s, v, &rest, live + step);
-  if (live + step < all) tile_build(&rest, TILE_YIELD, NULL, 0, NULL, 0);
+  if (live + step < last) tile_build(&rest, TILE_YIELD, NULL, 0, NULL, 0);
 }
 
 static void replace_by_versions(Strips *s) {
@@ -222,6 +226,7 @@ static bool plan_row(Strips *s, bool known, int64_t columns, Strips *plan) {
   int64_t live = known ? (columns > 0 ? (end + s->strip - 1) / s->strip : 0) : all;
   if (full > all) full = all;
   s->versions = !known;
+  if (known && s->shifted && end > s->row) return false;
   return plan_version(s, s->f->body, full, live > all ? all : live, plan);
 }
 
