@@ -224,6 +224,12 @@ void onnx_op_is_inf(OnnxCall *c) {
   else onnx_set(c, 0, build_op1(&c->b, op, x));
 }
 
+void onnx_op_is_nan(OnnxCall *c) {
+  Node *x = onnx_in(c, 0);
+  if (onnx_form_is_float(c->in[0]->form)) x = onnx_decoded(c, x, c->in[0]->form);
+  onnx_set(c, 0, build_op1(&c->b, OP_aten_isnan_default, x));
+}
+
 Node *onnx_cast(OnnxCall *c, Node *x, DType t) {
   bool saturate = onnx_flag(c, "saturate", true);
   double largest = t == DT_F8E4NV ? 448 : t == DT_F8E5 ? 57344 : 0;
@@ -249,8 +255,8 @@ static void set_cast(OnnxCall *c, DType t, OnnxForm form) {
   OnnxForm from = c->in[0]->form;
   if (form != from && onnx_form_is_float(from)) x = onnx_decoded(c, x, from);
   if (form != from && onnx_form_is_float(form)) x = onnx_encoded(c, x, form);
-  else if (form) x = narrowed(c, x, t, onnx_form_bits(form));
-  else x = onnx_cast(c, x, t);
+  else if (form != from && form) x = narrowed(c, x, t, onnx_form_bits(form));
+  else if (form != from || !form) x = onnx_cast(c, x, t);
   onnx_set(c, 0, x);
   onnx_set_form(c, 0, form);
   if (form) onnx_ignore(c, "saturate");

@@ -116,6 +116,11 @@ def float_casts(kind):
              numbers(kind).astype(t).reshape(2, -1)) for to, t in types]
     like = ("CastLike", 25, [np.array([1.5, -3], F), elements(kind, [1])], {},
             powers([1.5, -3]) if kind == E8M0 else nearest(kind, [1.5, -3]))
+    read += [("Cast", 25, [elements(kind, every)], dict(to=kind), every),
+             ("CastLike", 25, [elements(kind, every), elements(kind, [1])], {}, every)]
+    if kind in (E4M3FNUZ, E5M2FNUZ):
+        read.append(("IsNaN", 20, [elements(kind, every)], {},
+                     np.isnan(numbers(kind)).reshape(2, -1)))
     if kind == E8M0:
         return [*read, like]
     x = numbers_to_round(kind)
