@@ -470,8 +470,8 @@ static const char *function_of(Gen *g, const ProductLoop *t) {
                             step_name(g, steps.right_row), ahead ? "_ahead" : "");
   const char *text =
       c_text(g,
-             "#ifndef IS_%s\n"
-             "#define IS_%s\n"
+             "#ifndef NEREID_HAS_%s\n"
+             "#define NEREID_HAS_%s\n"
              "BLOCK_OF_%s(%s, %d, %d, %lld, %lld, %lld, %d,\n"
              "    %s, load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
              "#endif\n",

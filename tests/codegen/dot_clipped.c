@@ -376,8 +376,8 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 #endif
 
 /* Kernel clipped of dot_clipped.py. */
-#ifndef IS_nereid_fma_f32_6x2_64_4_64
-#define IS_nereid_fma_f32_6x2_64_4_64
+#ifndef NEREID_HAS_nereid_fma_f32_6x2_64_4_64
+#define NEREID_HAS_nereid_fma_f32_6x2_64_4_64
 BLOCK_OF_SUMS(nereid_fma_f32_6x2_64_4_64, 6, 2, 64, 4, 64, 0,
     vf32, load_f32, vload_kept_f32, vsplat_f32, vfma_f32)
 #endif

@@ -391,8 +391,8 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 #endif
 
 /* Kernel steps of dot_steps.py. */
-#ifndef IS_nereid_fma_f32_6x2_128_256_128
-#define IS_nereid_fma_f32_6x2_128_256_128
+#ifndef NEREID_HAS_nereid_fma_f32_6x2_128_256_128
+#define NEREID_HAS_nereid_fma_f32_6x2_128_256_128
 BLOCK_OF_SUMS(nereid_fma_f32_6x2_128_256_128, 6, 2, 128, 256, 128, 0,
     vf32, load_f32, vload_kept_f32, vsplat_f32, vfma_f32)
 #endif

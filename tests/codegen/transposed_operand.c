@@ -417,8 +417,8 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 #endif
 
 /* Kernel by_transposed of transposed_operand.py. */
-#ifndef IS_nereid_fma_f32_4x2_64_4_64
-#define IS_nereid_fma_f32_4x2_64_4_64
+#ifndef NEREID_HAS_nereid_fma_f32_4x2_64_4_64
+#define NEREID_HAS_nereid_fma_f32_4x2_64_4_64
 BLOCK_OF_SUMS(nereid_fma_f32_4x2_64_4_64, 4, 2, 64, 4, 64, 0,
     vf32, load_f32, vload_kept_f32, vsplat_f32, vfma_f32)
 #endif
