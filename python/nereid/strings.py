@@ -114,14 +114,25 @@ def _matcher(table: dict) -> Callable[[str], bool]:
     return lambda text: pattern.fullmatch(text) is not None
 
 
+def _digits(text: str) -> str:
+    """The text of a number: Python's own would take `1_0`, and digits of all languages."""
+    if "_" in text or not text.isascii():
+        raise ValueError(f"the string {text!r} is no number")
+    return text
+
+
 def _integer(text: str) -> int:
-    value = int(text)
+    value = int(_digits(text))
     if not -(1 << 63) <= value < 1 << 63:
         raise ValueError(f"the string {text!r} is no integer of 64 bits")
     return value
 
 
-_NUMBERS: dict[str, Callable[[str], Any]] = {"integers": _integer, "floats": float}
+def _float(text: str) -> float:
+    return float(_digits(text))
+
+
+_NUMBERS: dict[str, Callable[[str], Any]] = {"integers": _integer, "floats": _float}
 _DTYPES = {"matches": "bool", "stops": "bool", "floats": "float64"}
 
 

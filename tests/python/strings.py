@@ -250,10 +250,11 @@ def check_numbers():
                {"x": type_of(TEXT, ["n"]), "y": type_of(TEXT, ["n"])}, "f i")
     same("strings as numbers", m.run(array("1.5", "-INF", "1e3"), array("7", "-2", "+0")),
          [[1.5, -np.inf, 1000.0], [7, -2, 0]])
-    for text in ("1.5", "x", str(1 << 63)):
+    for text, real in (("1.5", "1"), ("x", "1"), (str(1 << 63), "1"), ("1_0", "1"),
+                       ("\u0661", "1"), ("1_0.5", "1_0.5")):
         try:
-            m.run(array("1"), array(text))
-            check(False, f"the integer {text} is taken")
+            m.run(array(real), array("1" if real == text else text))
+            check(False, f"the number {text} is taken")
         except ValueError as error:
             check(text in str(error), f"no integer: {error}")
 
