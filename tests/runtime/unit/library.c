@@ -45,7 +45,7 @@ static void table(void) {
       check(!library_takes(f, DT_I32, DT_I32, DT_NONE, ACTIVATION_NONE), library_name(f));
     }
   }
-  check(n == 6, "six functions");
+  check(n == 7, "seven functions");
   check_call(!library_find("cublas"), "a name that is none");
 }
 
