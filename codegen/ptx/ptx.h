@@ -128,6 +128,7 @@ typedef struct {
   bool threads_differ; /* scalars of assembly and clocks may: branches on them are not uniform */
   bool turns_bytes;    /* %$left and %$right select the bytes of two columns */
   bool multiplies;     /* by matrix instructions */
+  bool group_products; /* by those of a warpgroup, which read registers until they are waited for */
   bool loads_in_loop;
   bool merges_extrema; /* minima or maxima of signed integers, which ptxas may merge by threes */
   /* source locations */

@@ -64,6 +64,7 @@ static void note_op(Ptx *p, const NestStmt *s) {
   bool timer = s->code == NEST_SPECIAL && s->type == DT_I64;
   if (s->code == NEST_ASM || timer) p->threads_differ |= s->dsts[0].var->uniform;
   p->multiplies |= s->code == NEST_MMA || s->code == NEST_WGMMA;
+  p->group_products |= s->code == NEST_WGMMA;
   if (s->code == NEST_OP && (s->op == TILE_MIN || s->op == TILE_MAX) &&
       machine_has(p->machine, HAS_EXTREMA_OF_THREE))
     p->merges_extrema |= dtype_is_signed(s->type) && dtype_bits(s->type) <= 32;
@@ -87,7 +88,9 @@ static void note_accesses_of_block(Ptx *p, const NestBlock *b, bool in_loop) {
 }
 
 /* Bytes and numbers of 16 bits that are copied stay in words: apart they take four times the
- * registers, or twice. */
+ * registers, or twice.  Numbers of 16 bits beside products of a warpgroup do not: ptxas would make
+ * one register of a word and its copy, so that a number that is computed for the next product is
+ * written while the last one, which is not waited for yet, reads the register. */
 static bool spread_words(Ptx *p, const NestBlock *b) {
   bool changed = false;
   for (const NestStmt *s = b->first; s; s = s->next) {
@@ -96,7 +99,8 @@ static bool spread_words(Ptx *p, const NestBlock *b) {
     const NestVar *x = s->srcs[0].var, *y = s->dsts[0].var;
     unsigned bits = dtype_bits(x->dtype);
     bool alike = x->dtype == y->dtype && x->count == y->count;
-    if ((bits != 8 && bits != 16) || !alike || ptx_reg(p, x)->want == ptx_reg(p, y)->want) continue;
+    bool words = bits == 8 || (bits == 16 && !p->group_products);
+    if (!words || !alike || ptx_reg(p, x)->want == ptx_reg(p, y)->want) continue;
     ptx_reg(p, x)->want = ptx_reg(p, y)->want = changed = true;
   }
   return changed;
