@@ -276,7 +276,7 @@ static IndexRange wrap_range(Ranger *r, DType t, IndexRange x) {
              : unknown;
 }
 
-/* The range of what n computes, before it wraps around. */
+/* The range of n's results, before they wrap around. */
 static IndexRange computed_range(Ranger *r, const Node *n) {
   if (n->kind == NODE_INPUT) return input_value_range(r, n->input.fixed);
   if (n->kind == NODE_GETITEM) return item(r, n);

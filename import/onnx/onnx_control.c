@@ -233,7 +233,7 @@ static void keep_scanned(OnnxCall *c, Values *scanned, OnnxValue **out, uint32_t
   for (uint32_t i = 0; i < n; i++) vec_push(c->r->scratch, &scanned[i], out[i]);
 }
 
-/* A result of what turns gave, one of which is `item`. */
+/* The result that n joins from turns' values, one of which is `item`. */
 static void set_scanned(OnnxCall *c, uint32_t i, const OnnxValue *item, Node *n) {
   onnx_set(c, i, n);
   onnx_set_form(c, i, item->form);

@@ -118,7 +118,7 @@ static PowerRounding power_rounding(OnnxCall *c) {
   onnx_fail(c, E_ONNX_ATTR_VALUE, "round_mode", mode);
 }
 
-/* Powers of two: the exponent of an f32, with what its mantissa adds by the attribute.  The least
+/* Powers of two: the exponent of an f32, rounded by its mantissa as the attribute says.  The least
  * one is the half of f32's least number with a full mantissa.  The sign does not count. */
 static Node *encoded_power(OnnxCall *c, Node *x) {
   enum { HALF = 1 << (F32_MANTISSA - 1), ALL = (1 << F32_MANTISSA) - 1, NO_NUMBER = BYTES - 1 };

@@ -1,6 +1,6 @@
 /* Tiles that a kernel loads before its loop and stores for the loop's products as they are, as a
  * query: boxes bring them while the loop's first copies are under way.  A store of threads waits
- * for the load, and what is asked for after it waits, too. */
+ * for the load, and copies that are asked for after it wait, too. */
 #include <string.h>
 
 #include "lower/nest/nest_access.h"

@@ -662,7 +662,7 @@ static bool index_only(const Item *x) {
   return true;
 }
 
-/* Does a statement compute with what a load of the chain gives? */
+/* Does a statement compute with the result of a load of the chain? */
 static bool uses_load(const Item *x) {
   for (const NestStmt *ld = x->chain.body->first; ld; ld = ld->next) {
     if (!is_global_access(ld, NEST_LD)) continue;

@@ -134,6 +134,13 @@ static bool is_sum_of_rows(Graph *g, const Node *n, const Weight *w) {
          dtype_bits(n->args[0].node->type.dtype) > 16 && view_stride(g, n->args[1].node, 0) == 1;
 }
 
+static void become_packed(Graph *g, Node *n) {
+  Build b = build_at(g, n);
+  if (setjmp(b.in.failed)) return;
+  Arg args[] = {n->args[0], n->args[1], arg_dtype(n->type.dtype)};
+  build_become(&b, OP_nereid_packed_mm_default, 3, args);
+}
+
 static void choose(Graph *g, Node *n, const uint32_t *uses) {
   Node *right = n->args[1].node, *source = source_of(right);
   if (source->kind != NODE_CALL) return;
@@ -149,10 +156,7 @@ static void choose(Graph *g, Node *n, const uint32_t *uses) {
     n->op = ops_at(OP_nereid_packed_grouped_mm_default);
     return;
   }
-  Build b = build_at(g, n);
-  if (setjmp(b.in.failed)) return;
-  Arg args[] = {n->args[0], n->args[1], arg_dtype(n->type.dtype)};
-  build_become(&b, OP_nereid_packed_mm_default, 3, args);
+  become_packed(g, n);
 }
 
 bool pass_packed_products(Graph *g) {
@@ -283,10 +287,7 @@ static void order_few(Graph *g, Node *n, const uint32_t *uses) {
 static void choose_few(Graph *g, Node *n, const uint32_t *uses, const bool *constant) {
   Weight w = {.g = g, .uses = uses, .elements = elements_of(g, n->args[1].node)};
   if (!reads_once(&w, n, constant) || !order_of(g, n, uses).width) return;
-  Build b = build_at(g, n);
-  if (setjmp(b.in.failed)) return;
-  Arg args[] = {n->args[0], n->args[1], arg_dtype(n->type.dtype)};
-  build_become(&b, OP_nereid_packed_mm_default, 3, args);
+  become_packed(g, n);
 }
 
 bool pass_few_rows(Graph *g) {

@@ -1,5 +1,5 @@
-/* GreedySearch and Sampling.  A row's end is a pad, and what follows it; ONNX Runtime stops when
- * all have ended, and leaves the rest of its result as the memory was. */
+/* GreedySearch and Sampling.  A row has pads from its end on; ONNX Runtime stops when all have
+ * ended, and leaves the rest of its result as the memory was. */
 #include <string.h>
 
 #include "import/messages.h"
