@@ -144,6 +144,7 @@
 #define E_ONNX_ATTR_COUNT "attribute %s has %u items, not %u"
 #define E_ONNX_ATTR_MISSING "attribute %s is missing"
 #define E_ONNX_ATTR_VALUE "attribute %s is %s, which ONNX does not define"
+#define E_ONNX_SPARSE "a sparse tensor has an element outside of it"
 #define E_ONNX_LACKS "unsupported operators, attributes and types: %zu"
 #define N_ONNX_RANK "an unknown number of axes (give their values with the model)"
 #define E_ONNX_LACK_DTYPE "tensors of %s"

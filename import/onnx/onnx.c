@@ -45,6 +45,14 @@ static bool is_unread(const Onnx__Graph *g, const Onnx__Tensor *t) {
   return !onnx_narrow_dtype(t->data_type, &form) && !graph_reads(g, onnx_text(t->name));
 }
 
+static bool define_sparse(Onnx *r, OnnxScope *s, const Onnx__SparseTensor *sparse) {
+  Name name = pool_name(r->names, sparse->values ? onnx_text(sparse->values->name) : "?");
+  const Onnx__Tensor *t;
+  if (!onnx_dense(r, sparse, name, &t)) return false;
+  OnnxValue *v = t ? onnx_value_of_tensor(r, t, name) : NULL;
+  return !t || (v && onnx_scope_define(r, s, v));
+}
+
 bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
   for (size_t i = 0; i < g->n_initializer; i++) {
     if (is_unread(g, g->initializer[i])) continue;
@@ -52,10 +60,8 @@ bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g) {
     OnnxValue *v = onnx_value_of_tensor(r, g->initializer[i], name);
     if (!v || !onnx_scope_define(r, s, v)) return false;
   }
-  for (size_t i = 0; i < g->n_sparse_initializer; i++) {
-    const Onnx__Tensor *t = g->sparse_initializer[i]->values;
-    onnx_note_unknown(r, "sparse tensors", t ? onnx_text(t->name) : "?");
-  }
+  for (size_t i = 0; i < g->n_sparse_initializer; i++)
+    if (!define_sparse(r, s, g->sparse_initializer[i])) return false;
   return true;
 }
 

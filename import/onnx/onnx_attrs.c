@@ -4,7 +4,8 @@
 #include "import/messages.h"
 #include "import/onnx/onnx_read.h"
 
-enum { FLOAT = 1, INT, STRING, TENSOR, GRAPH, FLOATS, INTS, STRINGS, ASKED_MAX = 64 };
+enum { FLOAT = 1, INT, STRING, TENSOR, GRAPH, FLOATS, INTS, STRINGS, SPARSE_TENSOR = 11,
+       ASKED_MAX = 64 };
 
 /* The attribute to which one in a function's body refers: the call's, or the function's default.
  * NULL if the call has none. */
@@ -169,6 +170,13 @@ static OnnxValue *single(OnnxCall *c, const Onnx__Attribute *a) {
   return known_value(c, k);
 }
 
+static OnnxValue *sparse_value(OnnxCall *c, const Onnx__SparseTensor *s) {
+  const Onnx__Tensor *t;
+  if (!onnx_dense(c->r, s, c->stand.name, &t)) longjmp(c->b.in.failed, 1);
+  if (!t) onnx_lack(c, "such a sparse tensor");
+  return onnx_value_of_tensor(c->r, t, c->stand.name);
+}
+
 OnnxValue *onnx_tensor(OnnxCall *c, const char *name) {
   const Onnx__Attribute *a = find_node_attribute(c, name);
   OnnxValue *v = NULL;
@@ -179,6 +187,9 @@ OnnxValue *onnx_tensor(OnnxCall *c, const char *name) {
     case FLOATS: return float_list(c, a->floats, a->n_floats);
     case TENSOR:
       if (a->t) v = onnx_value_of_tensor(c->r, a->t, c->stand.name);
+      break;
+    case SPARSE_TENSOR:
+      if (a->sparse_tensor) v = sparse_value(c, a->sparse_tensor);
       break;
     case STRING: return text_list(c, &a->s, 1, true);
     case STRINGS: return text_list(c, a->strings, a->n_strings, false);

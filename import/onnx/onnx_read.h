@@ -88,6 +88,12 @@ const char *onnx_where(Onnx *r, const Onnx__Node *n);
 /* Defines the tensors that a graph or a body holds. */
 bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
 
+/* ---- onnx_sparse.c ---- */
+
+/* The same tensor with all its elements; NULL: it is of a kind that is noted as lacking.  False
+ * after an error. */
+bool onnx_dense(Onnx *r, const Onnx__SparseTensor *s, Name name, const Onnx__Tensor **out);
+
 /* ---- onnx_inputs.c ---- */
 
 /* Makes the inputs of the graph, and defines them. */

@@ -21,12 +21,12 @@ from tally import check, report  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 sys.path.insert(0, str(ROOT / "tests/graph/onnx_ops"))
-import contrib, control, detectors, edges, elements, float8, ml, narrow  # noqa: E402
+import contrib, control, decoding, detectors, edges, elements, float8, ml, narrow  # noqa: E402
 import recurrent, runtime_values, states, transformers, windows  # noqa: E402
 
-MODULES = [contrib, control, detectors, edges, elements, float8, ml, narrow, recurrent, states,
-           transformers, windows]
-RECORDED = [contrib, edges, ml]
+MODULES = [contrib, control, decoding, detectors, edges, elements, float8, ml, narrow, recurrent,
+           states, transformers, windows]
+RECORDED = [contrib, decoding, edges, ml]
 GROUP = 12  # cases of a model
 
 

@@ -5,6 +5,7 @@
 import struct
 
 FLOAT, INT, STRING, TENSOR, GRAPH, FLOATS, INTS, STRINGS = range(1, 9)
+SPARSE_TENSOR = 11
 CODES = {"f4": 1, "u1": 2, "i1": 3, "u2": 4, "i2": 5, "i4": 6, "i8": 7, "?": 9, "f2": 10, "f8": 11,
          "u4": 12, "u8": 13}
 
@@ -66,10 +67,20 @@ def floats(name, *values):
     return tensor(name, "f4", [len(values)], struct.pack(f"<{len(values)}f", *values))
 
 
+class Sparse(bytes):
+    """A SparseTensorProto."""
+
+
+def sparse(values, indices, dims):
+    return Sparse(field(1, bytes(values)) + field(2, bytes(indices)) + fields(3, dims))
+
+
 def attribute(name, value):
     first = field(1, name)
     if isinstance(value, Tensor):
         return first + field(5, bytes(value)) + field(20, TENSOR)
+    if isinstance(value, Sparse):
+        return first + field(22, bytes(value)) + field(20, SPARSE_TENSOR)
     if isinstance(value, Graph):
         return first + field(6, bytes(value)) + field(20, GRAPH)
     if isinstance(value, (int, float)):

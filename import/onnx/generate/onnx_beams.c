@@ -9,7 +9,8 @@
 #include "import/messages.h"
 #include "import/onnx/generate/onnx_generate.h"
 
-enum { BEAMS = 3, RETURNED = 4, LENGTH_PENALTY = 5, FORCED = 10, PROCESSOR = 11, BEAMS_MAX = 64 };
+enum { BEAMS = 3, RETURNED = 4, LENGTH_PENALTY = 5, FORCED = 10, PROCESSOR = 11, PAIRS = 12,
+       EXTRA = 13, TEMPERATURE = 14, SILENCE = 4, BEAMS_MAX = 64 };
 
 static const double LEAST_SUM = -1e9; /* of rows that are copies of the first */
 
@@ -63,19 +64,27 @@ static Node *build_sums(Beams *m, double first, double others) {
   return build_expand(b, build_to(b, row, DT_F32), 2, shape);
 }
 
+static void check_beams(OnnxCall *c, int64_t beams) {
+  if (beams < 1 || beams > BEAMS_MAX) onnx_lack(c, "%lld beams", (long long)beams);
+  if (onnx_has(c, PROCESSOR) && onnx_need_int(c, PROCESSOR)) onnx_lack(c, "logits_processor");
+  bool attends = onnx_flag(c, "decoder_output_cross_qk", false);
+  if (attends || onnx_has(c, PAIRS) || onnx_has(c, EXTRA) || onnx_wants(c, 3))
+    onnx_lack(c, "cross_qk, which ONNX Runtime has for CUDA alone");
+  if (onnx_wants(c, 2)) onnx_lack(c, "the result scores");
+}
+
 static Beams begin_beams(OnnxCall *c) {
-  static const SearchInputs inputs = {.penalty = 6, .allowed = 7, .allowed_first = 8, .mask = 9};
+  static const SearchInputs inputs = {
+      .penalty = 6, .allowed = 7, .allowed_first = 8, .mask = 9, .prompt = 10};
   Build *b = &c->b;
   int64_t beams = onnx_need_int(c, BEAMS);
-  if (beams < 1 || beams > BEAMS_MAX) onnx_lack(c, "%lld beams", (long long)beams);
-  if (onnx_has(c, FORCED)) onnx_lack(c, "decoder_input_ids");
-  if (onnx_has(c, PROCESSOR) && onnx_need_int(c, PROCESSOR)) onnx_lack(c, "logits_processor");
-  if (onnx_wants(c, 2)) onnx_lack(c, "the result scores");
+  check_beams(c, beams);
   Beams m = {.s = onnx_search_begin(c, &inputs, beams),
-             .batch = onnx_in(c, 0)->type.shape[0],
              .beams = build_const(b, beams),
              .both = build_const(b, 2 * beams),
              .early = onnx_flag(c, "early_stopping", false)};
+  m.batch = onnx_in(c, 0)->type.shape[0];
+  if (m.s.kind == SEARCH_DECODER && onnx_has(c, FORCED)) onnx_lack(c, "decoder_input_ids");
   Dim one[] = {m.batch, build_const(b, 1)}, two[] = {m.batch, m.beams};
   Dim three[] = {m.batch, m.beams, build_const(b, m.s.most)};
   m.sums = build_sums(&m, 0, LEAST_SUM);
@@ -90,6 +99,10 @@ static Candidates candidates_of(Beams *m) {
   Build *b = &c->b;
   Node *x = build_with(b, OP_aten_log_softmax_int, onnx_search_scores(&m->s), build_int(b, 1));
   x = onnx_search_filtered(&m->s, x);
+  if (onnx_has(c, TEMPERATURE)) {
+    Node *by = build_to(b, build_view(b, onnx_in(c, TEMPERATURE), 0, NULL), DT_F32);
+    x = build_div(b, x, by);
+  }
   Dim tokens = x->type.shape[1];
   Dim rows[] = {m->batch, m->beams, tokens};
   Dim all[] = {m->batch, dim_mul(onnx_dims(c), m->beams, tokens)};
@@ -187,10 +200,32 @@ static void go_on(Beams *m, const Candidates *k, Node *going) {
   onnx_search_append(&m->s, build_flat(b, row), token);
 }
 
+/* How probable it is that nobody speaks: that token's share after the first tokens. */
+static void set_silence(Search *s) {
+  OnnxCall *c = s->c;
+  Build *b = &c->b;
+  int64_t token = onnx_int(c, "no_speech_token_id", -1);
+  if (!onnx_wants(c, SILENCE)) return;
+  if (!s->first || token < 0) onnx_lack(c, "non_speech_probs without scores of the encoder");
+  Node *share = build_with(b, OP_aten_softmax_int, s->first, build_int(b, 1));
+  share = build_select(b, share, 1, build_const(b, token));
+  onnx_set(c, SILENCE, build_slice(b, share, 0, build_const(b, 0), share->type.shape[0], s->rows));
+}
+
+/* Tokens that only rules for times ask for, which is a logits_processor. */
+static void ignore_time_tokens(OnnxCall *c) {
+  static const char *const names[] = {"translate_token_id", "transcribe_token_id",
+                                      "start_of_lm_token_id", "no_timestamps_token_id",
+                                      "beginning_timestamp_token_id", "no_speech_token_id"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) onnx_ignore(c, names[i]);
+}
+
 void onnx_op_beam_search(OnnxCall *c) {
   Build *b = &c->b;
   Beams m = begin_beams(c);
   int64_t returned = onnx_need_int(c, RETURNED);
+  ignore_time_tokens(c);
+  set_silence(&m.s);
   if (returned < 1 || returned > m.s.rows)
     onnx_fail(c, E_ONNX_ATTR_VALUE, "num_return_sequences", "less than 1, or more than the beams");
   for (int64_t i = m.s.begin; i < m.s.most; i++) {

@@ -28,8 +28,8 @@ static void feed(Search *s, Node *tokens, Node *positions, Node *mask) {
 static void check_search(Search *s) {
   OnnxCall *c = s->c;
   size_t n = s->decoder->n_input;
-  if (onnx_int(c, "model_type", 0) || onnx_has_attr(c, "encoder"))
-    onnx_lack(c, "a model of an encoder and a decoder");
+  if (s->kind != SEARCH_DECODER || onnx_has_attr(c, "encoder"))
+    onnx_lack(c, "model_type %d, or an encoder without one", s->kind);
   if (onnx_has_attr(c, "init_decoder")) onnx_lack(c, "init_decoder");
   if (onnx_has(c, s->inputs->mask))
     onnx_lack(c, "attention_mask, which ONNX Runtime does not use");
@@ -38,7 +38,7 @@ static void check_search(Search *s) {
     onnx_fail(c, E_ONNX_BODY, n, s->decoder->n_output);
 }
 
-static void read_lengths(Search *s) {
+void onnx_search_lengths(Search *s) {
   OnnxCall *c = s->c;
   Dim length = s->sequence->type.shape[1];
   s->most = onnx_need_int(c, 1);
@@ -48,56 +48,61 @@ static void read_lengths(Search *s) {
     onnx_lack(c, "max_length %lld after %lld tokens", (long long)s->most, (long long)s->begin);
 }
 
-/* Each row of x so many times, one after the other. */
-static Node *repeated_rows(Build *b, Node *x, int64_t times) {
-  Dim n = x->type.shape[0], width = x->type.shape[1], count = build_const(b, times);
+Node *onnx_search_rows(Build *b, Node *x, int64_t times) {
+  uint32_t rank = rank_of(x);
+  Dim shape[GRAPH_RANK_MAX] = {x->type.shape[0], build_const(b, times)};
+  Dim flat[GRAPH_RANK_MAX] = {dim_mul(b->in.g->dims, shape[0], shape[1])};
   if (times == 1) return x;
-  x = build_expand(b, build_unsqueeze(b, x, 1), 3, (Dim[]){n, count, width});
-  return build_view(b, x, 2, (Dim[]){dim_mul(b->in.g->dims, n, count), width});
+  for (uint32_t i = 1; i < rank; i++) shape[i + 1] = flat[i] = x->type.shape[i];
+  x = build_expand(b, build_unsqueeze(b, x, 1), rank + 1, shape);
+  return build_view(b, x, rank, flat);
 }
 
-Search onnx_search_begin(OnnxCall *c, const SearchInputs *inputs, int64_t rows) {
+void onnx_search_begin_alone(Search *s) {
+  OnnxCall *c = s->c;
   Build *b = &c->b;
-  Arena *a = c->r->scratch;
-  Search s = {.c = c, .decoder = onnx_graph(c, "decoder"), .inputs = inputs, .rows = rows};
-  size_t n = s.decoder->n_input;
-  check_search(&s);
-  s.eos = onnx_int(c, "eos_token_id", 0);
-  s.pad = onnx_int(c, "pad_token_id", 0);
-  s.sequence = onnx_in(c, 0);
-  infer_rank(&b->in, &s.sequence->type, 2, 2);
-  read_lengths(&s);
-  s.sequence = repeated_rows(b, s.sequence, rows);
-  s.ncaches = (uint32_t)n - FEEDS;
-  s.in = ARENA_ARRAY(a, OnnxValue *, n);
-  s.out = ARENA_ARRAY(a, OnnxValue *, n);
-  for (uint32_t i = 0; i < s.ncaches; i++) {
-    const Onnx__ValueInfo *v = s.decoder->input[FEEDS + i];
+  size_t n = s->decoder->n_input;
+  check_search(s);
+  s->sequence = onnx_in(c, 0);
+  infer_rank(&b->in, &s->sequence->type, 2, 2);
+  onnx_search_lengths(s);
+  s->sequence = onnx_search_rows(b, s->sequence, s->rows);
+  s->feeds = FEEDS;
+  s->row_axis = 1;
+  s->ncaches = (uint32_t)n - FEEDS;
+  for (uint32_t i = 0; i < s->ncaches; i++) {
+    const Onnx__ValueInfo *v = s->decoder->input[FEEDS + i];
     if (!is_cache(v)) onnx_lack(c, "caches other than [2, batch, heads, length, size]");
-    s.in[FEEDS + i] = onnx_value_of_node(c, empty_cache(c, v, s.sequence->type.shape[0]));
+    s->in[FEEDS + i] = onnx_value_of_node(c, empty_cache(c, v, s->sequence->type.shape[0]));
   }
-  Node *mask = build_with(b, OP_aten_ne_Scalar, s.sequence, build_int(b, s.pad));
+  Node *mask = build_with(b, OP_aten_ne_Scalar, s->sequence, build_int(b, s->pad));
   mask = build_to(b, mask, DT_I64);
-  s.count = build_sum(b, mask, 1u << 1, true);
+  s->count = build_sum(b, mask, 1u << 1, true);
   Node *place = build_with(b, OP_aten_cumsum_default, mask, build_int(b, 1));
   place = build_mul(b, build_with(b, OP_aten_sub_Tensor, place, build_int(b, 1)), mask);
-  feed(&s, s.sequence, place, mask);
-  return s;
+  feed(s, s->sequence, place, mask);
 }
 
 /* ---- scores ---- */
 
-Node *onnx_search_scores(Search *s) {
+Node *onnx_search_last(Search *s, OnnxValue *logits) {
   OnnxCall *c = s->c;
   Build *b = &c->b;
-  onnx_read_body(c, s->decoder, s->in, s->decoder->n_input, s->out, s->decoder->n_output);
   int64_t tokens = onnx_int(c, "vocab_size", -1);
-  Node *x = onnx_node_of(c, s->out[0]);
+  Node *x = onnx_node_of(c, logits);
   infer_rank(&b->in, &x->type, 3, 3);
   Dim last = dim_sub(onnx_dims(c), x->type.shape[1], build_const(b, 1));
   if (tokens > 0 && !dim_is(x->type.shape[2], tokens))
     onnx_lack(c, "vocab_size other than that of logits");
   return build_to(b, build_select(b, x, 1, last), DT_F32);
+}
+
+Node *onnx_search_scores(Search *s) {
+  Node *first = s->first;
+  s->first = NULL;
+  if (first) return first;
+  onnx_read_body(s->c, s->decoder, s->in, s->decoder->n_input, s->out, s->decoder->n_output);
+  return onnx_search_last(s, s->out[0]);
 }
 
 static Node *without(Build *b, Node *scores, Node *tokens) {
@@ -122,7 +127,7 @@ static Node *penalized(Search *s, Node *scores) {
 static Node *masked_by(Search *s, Node *scores, uint32_t i) {
   Build *b = &s->c->b;
   Node *mask = onnx_in(s->c, i);
-  if (rank_of(mask) == 2) mask = repeated_rows(b, mask, s->rows);
+  if (rank_of(mask) == 2) mask = onnx_search_rows(b, mask, s->rows);
   return without(b, scores, build_with(b, OP_aten_eq_Scalar, mask, build_int(b, 0)));
 }
 
@@ -159,15 +164,17 @@ void onnx_search_append(Search *s, Node *from, Node *token) {
   Build *b = &c->b;
   Node *sequence = chosen_rows(b, s->sequence, 0, from);
   s->sequence = build_cat(b, 2, (Node *[]){sequence, token}, 1);
-  Node *mask = onnx_node_of(c, s->in[2]);
-  Node *one = build_with(b, OP_aten_ge_Scalar, s->count, build_int(b, 0));
-  mask = build_cat(b, 2, (Node *[]){mask, build_to(b, one, DT_I32)}, 1);
-  feed(s, token, s->count, mask);
-  s->count = build_with(b, OP_aten_add_Tensor, s->count, build_int(b, 1));
+  if (s->kind == SEARCH_DECODER) {
+    Node *mask = onnx_node_of(c, s->in[2]);
+    Node *one = build_with(b, OP_aten_ge_Scalar, s->count, build_int(b, 0));
+    mask = build_cat(b, 2, (Node *[]){mask, build_to(b, one, DT_I32)}, 1);
+    feed(s, token, s->count, mask);
+    s->count = build_with(b, OP_aten_add_Tensor, s->count, build_int(b, 1));
+  } else {
+    s->in[0] = onnx_value_of_node(c, s->whole ? s->sequence : token);
+  }
   for (uint32_t i = 0; i < s->ncaches; i++) {
-    s->in[FEEDS + i] = s->out[1 + i];
-    if (from)
-      s->in[FEEDS + i] = onnx_value_of_node(
-          c, chosen_rows(b, onnx_node_of(c, s->out[1 + i]), 1, from));
+    Node *cache = onnx_node_of(c, s->out[1 + i]);
+    s->in[s->feeds + i] = onnx_value_of_node(c, chosen_rows(b, cache, s->row_axis, from));
   }
 }

@@ -6,8 +6,9 @@
 #include "import/onnx/onnx_read.h"
 
 void onnx_op_constant(OnnxCall *c) {
-  static const char *const names[] = {"value",      "value_float",  "value_floats", "value_int",
-                                      "value_ints", "value_string", "value_strings"};
+  static const char *const names[] = {"value",         "value_float", "value_floats",
+                                      "value_int",     "value_ints",  "value_string",
+                                      "value_strings", "sparse_value"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (!onnx_has_attr(c, names[i])) continue;
     OnnxValue *v = onnx_tensor(c, names[i]);
@@ -19,7 +20,6 @@ void onnx_op_constant(OnnxCall *c) {
     c->out[0]->form = v->form;
     return;
   }
-  if (onnx_has_attr(c, "sparse_value")) onnx_lack(c, "sparse tensors");
   onnx_fail(c, E_ONNX_ATTR_MISSING, "value");
 }
 

@@ -41,3 +41,15 @@ void onnx_op_gemm(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *y = onnx_in(c, 1);
   onnx_set(c, 0, onnx_gemm(c, x, y, onnx_optional(c, 2)));
 }
+
+/* SparseToDenseMatMul: a sparse matrix is a dense one here. */
+void onnx_op_sparse_product(OnnxCall *c) {
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *y = onnx_in(c, 1);
+  infer_rank(&b->in, &x->type, 2, 2);
+  infer_rank(&b->in, &y->type, 2, GRAPH_RANK_MAX);
+  if (onnx_flag(c, "transA", false)) x = build_transpose(b, x, 0, 1);
+  if (onnx_flag(c, "transB", false)) y = build_transpose(b, y, rank_of(y) - 2, rank_of(y) - 1);
+  Node *product = build_op2(b, OP_aten_matmul_default, x, y);
+  onnx_set(c, 0, scale_product(c, product, onnx_float(c, "alpha", 1)));
+}

@@ -108,6 +108,83 @@ static Node *pool_largest(OnnxCall *c, OnnxWindow w, Node *x) {
   return without(&c->b, build(&c->b, max_targets[w.n - 1], 5, args), none);
 }
 
+/* ---- MaxpoolWithMask ---- */
+
+/* Elements of the i-th place of all windows, of x with its padding. */
+static Node *window_place(Build *b, const OnnxWindow *w, Node *x, const int64_t *at,
+                          const Dim *windows) {
+  Dims *d = build_dims(b);
+  for (uint32_t i = 0; i < w->n; i++) {
+    Dim from = build_const(b, at[i] * w->dilation[i]), one = build_const(b, 1);
+    Dim last = dim_mul(d, dim_sub(d, windows[i], one), build_const(b, w->stride[i]));
+    Dim end = dim_add(d, dim_add(d, from, last), one);
+    x = build_slice(b, x, i + 2, from, end, w->stride[i]);
+  }
+  return x;
+}
+
+static Dim window_count(Build *b, const OnnxWindow *w, const Node *padded, uint32_t i) {
+  Dims *d = build_dims(b);
+  Dim free = dim_sub(d, padded->type.shape[i + 2],
+                     build_const(b, (w->kernel[i] - 1) * w->dilation[i] + 1));
+  return dim_add(d, dim_floordiv(d, free, build_const(b, w->stride[i])), build_const(b, 1));
+}
+
+/* The next place of a window, the last axis first; false: there is none. */
+static bool next_place(const OnnxWindow *w, int64_t *at) {
+  for (uint32_t i = w->n; i-- > 0; at[i] = 0)
+    if (++at[i] < w->kernel[i]) return true;
+  return false;
+}
+
+/* The mask of each channel as ONNX Runtime reads it: from an element on whose number is the
+ * channel's first element modulo the channels of the mask.  The very first element of several axes
+ * is never masked. */
+static Node *mask_of(OnnxCall *c, const Node *x, Node *mask) {
+  Build *b = &c->b;
+  Dims *d = onnx_dims(c);
+  uint32_t spatial = all_axes(x) & ~3u;
+  Dim size = build_count(b, x, spatial), planes = build_count(b, x, 3);
+  Node *first = build_mul_dim(b, build_arange(b, planes), size);
+  first = build_with(b, OP_aten_remainder_Tensor, first, arg_dim(build_count(b, mask, 3)));
+  Node *place = build_arange(b, size), *at = build_add(b, build_unsqueeze(b, first, 1), place);
+  Dim all = dim_mul(d, planes, size);
+  Node *y = build(b, OP_aten_index_select_default,
+                  ARGS(arg_node(build_flat(b, mask)), build_int(b, 0),
+                       arg_node(build_view(b, at, 1, &all))));
+  y = build_with(b, OP_aten_ne_Scalar, y, build_int(b, 0));
+  y = build_view(b, y, 2, (Dim[]){planes, size});
+  Node *is_first = build_with(b, OP_aten_eq_Scalar, place, build_int(b, 0));
+  if (rank_of(x) > 3) y = build_op2(b, OP_aten_logical_or_default, y, is_first);
+  return build_view(b, y, rank_of(x), x->type.shape);
+}
+
+/* A window's row ends where the mask is 0. */
+void onnx_op_masked_max_pool(OnnxCall *c) {
+  enum { PLACES_MAX = 1024 };
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0), *mask = onnx_in(c, 1), *most = NULL, *open = NULL;
+  OnnxWindow w = onnx_window(c, x, NULL);
+  int64_t at[ONNX_AXES_MAX] = {0}, places = 1;
+  Dim windows[ONNX_AXES_MAX];
+  infer_rank(&b->in, &mask->type, rank_of(x), rank_of(x));
+  onnx_ignore(c, "storage_order");
+  for (uint32_t i = 0; i < w.n; i++) places *= w.kernel[i];
+  if (places > PLACES_MAX) onnx_lack(c, "windows of %lld elements", (long long)places);
+  double lowest = -dtype_largest_finite(DT_F32);
+  Node *padded = onnx_window_pad(c, &w, x, arg_float(lowest), true);
+  Node *keeps = onnx_window_pad(c, &w, mask_of(c, x, mask), arg_bool(true), true);
+  for (uint32_t i = 0; i < w.n; i++) windows[i] = window_count(b, &w, padded, i);
+  do {
+    Node *kept = window_place(b, &w, keeps, at, windows);
+    open = at[w.n - 1] ? build_and(b, open, kept) : kept;
+    Node *y = window_place(b, &w, padded, at, windows);
+    y = build_where(b, open, arg_node(y), arg_float(lowest));
+    most = most ? build_op2(b, OP_aten_maximum_default, most, y) : y;
+  } while (next_place(&w, at));
+  onnx_set(c, 0, most);
+}
+
 Node *onnx_max_pool(OnnxCall *c, Node *x) { return pool_largest(c, onnx_window(c, x, NULL), x); }
 
 void onnx_op_max_pool(OnnxCall *c) {

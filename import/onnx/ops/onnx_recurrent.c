@@ -34,12 +34,23 @@ typedef struct {
 
 typedef State StepRule(const Cell *k, Node *x, State s);
 
+/* An LSTM's attention to a memory, [batch, places, depth], whose result is a part of its next
+ * input. */
+typedef struct {
+  Node *query, *score;  /* weights of the query, [hidden, size], and of the sum, [size] */
+  Node *keys, *values;  /* of the memory, [batch, places, size] and [batch, places, depth] */
+  Node *in;             /* which places there are, [batch, places]; NULL: all */
+  Node *layer;          /* of state and result together; NULL: the result is taken as it is */
+  Node *weight;         /* of the part of the input, [width, gates * hidden] */
+} Memory;
+
 typedef struct {
   const char *activations[ACTIVATIONS_MAX];
   uint32_t nactivations, gates;
   StepRule *step;
   uint32_t scales; /* the input that scales those of W and R, after which come their zero points:
                       these are of integers, and of turned axes; 0: they are of floats */
+  uint32_t memory; /* the first input of attention; 0: there is none */
 } Network;
 
 /* ---- parts of a step ---- */
@@ -229,12 +240,66 @@ static Node *keep_state(Build *b, Node *on, Node *new, Node *old) {
   return on && new ? build_where(b, on, arg_node(new), arg_node(old)) : new;
 }
 
+/* ---- attention to a memory ---- */
+
+enum { QUERY, MEMORY_KEYS, SCORE, MEMORY, PLACES, LAYER }; /* inputs, from the first on */
+
+/* Which places of [batch, places] are below a number of each of the batch. */
+static Node *places_below(Build *b, Node *n, Dim places) {
+  return build_op2(b, OP_aten_lt_Tensor, build_arange(b, places), build_unsqueeze(b, n, 1));
+}
+
+/* The attention of a direction; the rows of *weight that it takes go from there. */
+static Memory memory_of(OnnxCall *c, const Network *net, uint32_t direction, const Node *x,
+                        Node **weight) {
+  Build *b = &c->b;
+  uint32_t first = net->memory;
+  Node *memory = onnx_in(c, first + MEMORY), *w = *weight;
+  Node *keys = direction_part(c, first + MEMORY_KEYS, direction);
+  Dim size = x->type.shape[2], rows = w->type.shape[0];
+  Memory m = {.query = direction_part(c, first + QUERY, direction),
+              .score = direction_part(c, first + SCORE, direction),
+              .values = memory,
+              .layer = direction_part(c, first + LAYER, direction)};
+  if (!m.query || !m.score || !keys) onnx_fail(c, E_ONNX_INPUT, first + QUERY + 1);
+  m.keys = build_op2(b, OP_aten_matmul_default, memory, keys);
+  if (onnx_has(c, first + PLACES))
+    m.in = places_below(b, onnx_in(c, first + PLACES), memory->type.shape[1]);
+  m.weight = build_slice(b, w, 0, size, rows, 1);
+  *weight = build_slice(b, w, 0, build_const(b, 0), size, 1);
+  return m;
+}
+
+/* The part of the first input: zeros. */
+static Node *no_part(Build *b, const Memory *m, const Node *x) {
+  Dim shape[] = {x->type.shape[1], m->weight->type.shape[0]};
+  return build_full(b, 2, shape, arg_float(0), x->type.dtype);
+}
+
+/* The part of the next input, after a state h. */
+static Node *attended(Build *b, const Memory *m, Node *h) {
+  Node *query = build_unsqueeze(b, build_op2(b, OP_aten_mm_default, h, m->query), 1);
+  Node *sum = build_op1(b, OP_aten_tanh_default, build_add(b, m->keys, query));
+  sum = build_sum(b, build_mul(b, sum, m->score), 1u << 2, false);
+  if (m->in) sum = build_where(b, m->in, arg_node(sum), arg_float(-INFINITY));
+  Node *share = build_with(b, OP_aten_softmax_int, sum, build_int(b, 1));
+  Node *y = build_op2(b, OP_aten_matmul_default, build_unsqueeze(b, share, 1), m->values);
+  y = build_squeeze(b, y, 1u << 1);
+  if (!m->layer) return y;
+  return build_op2(b, OP_aten_mm_default, build_cat(b, 2, (Node *[]){h, y}, 1), m->layer);
+}
+
 static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, bool back, Node *x,
                            Node **outputs, int64_t steps) {
   Build *b = &c->b;
   Cell k = cell_of(c, net, direction);
-  Node *scale;
+  Node *scale, *part = NULL;
   OnnxFactor weight = direction_weight(c, net, 1, direction, &scale);
+  Memory m = {0};
+  if (net->memory) {
+    m = memory_of(c, net, direction, x, &weight.x);
+    part = no_part(b, &m, x);
+  }
   Node *inputs = scale ? onnx_quantized_product(c, x, weight, scale)
                        : build_op2(b, OP_aten_matmul_default, x, weight.x);
   if (k.input_bias) inputs = build_add(b, inputs, k.input_bias);
@@ -244,8 +309,11 @@ static State run_direction(OnnxCall *c, const Network *net, uint32_t direction, 
   if (lengths) lengths = build_unsqueeze(b, lengths, 1);
   for (int64_t i = 0; i < steps; i++) {
     int64_t t = back ? steps - 1 - i : i;
-    State new = net->step(&k, build_select(b, inputs, 0, build_const(b, t)), s);
+    Node *input = build_select(b, inputs, 0, build_const(b, t));
+    if (part) input = build_add(b, input, build_op2(b, OP_aten_mm_default, part, m.weight));
+    State new = net->step(&k, input, s);
     Node *on = lengths ? build_with(b, OP_aten_gt_Scalar, lengths, build_int(b, t)) : NULL;
+    if (part) part = keep_state(b, on, attended(b, &m, new.h), part);
     outputs[t] = keep_state(b, on, new.h, zero);
     s = (State){keep_state(b, on, new.h, s.h), keep_state(b, on, new.c, s.c)};
   }
@@ -281,11 +349,14 @@ static Node *with_layout(OnnxCall *c, Node *x, bool batch_first, const uint32_t 
 }
 
 /* X, W, R, B, the lengths, both initial states, P: the rules above count on their axes. */
-static void check_ranks(OnnxCall *c) {
+static void check_ranks(OnnxCall *c, const Network *net) {
   enum { REQUIRED = 3 };
-  static const uint32_t ranks[] = {3, 3, 3, 2, 1, 3, 3, 2};
+  static const uint32_t ranks[] = {3, 3, 3, 2, 1, 3, 3, 2}, memory[] = {3, 3, 2, 3, 1, 3};
   for (uint32_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
     if (i < REQUIRED || onnx_has(c, i)) infer_rank(&c->b.in, onnx_type(c, i), ranks[i], ranks[i]);
+  for (uint32_t i = 0; net->memory && i < sizeof memory / sizeof *memory; i++)
+    if (onnx_has(c, net->memory + i))
+      infer_rank(&c->b.in, onnx_type(c, net->memory + i), memory[i], memory[i]);
 }
 
 static void recurrent(OnnxCall *c, const Network *net) {
@@ -294,7 +365,7 @@ static void recurrent(OnnxCall *c, const Network *net) {
   uint32_t directions = directions_of(c, &back);
   onnx_ignore(c, "hidden_size");
   onnx_ignore(c, "output_sequence"); /* of opset 6 and before */
-  check_ranks(c);
+  check_ranks(c, net);
   Node *x = with_layout(c, onnx_in(c, 0), batch_first, (uint32_t[]){1, 0, 2});
   int64_t steps = count_steps(c, x);
   Node *all[2], *h[2], *cells[2];
@@ -314,14 +385,20 @@ static void recurrent(OnnxCall *c, const Network *net) {
     onnx_set(c, 2, with_layout(c, stack(b, cells, directions, 0), batch_first, swapped));
 }
 
-void onnx_op_rnn(OnnxCall *c) { recurrent(c, &(Network){{"Tanh"}, 1, 1, rnn_step, 0}); }
+void onnx_op_rnn(OnnxCall *c) { recurrent(c, &(Network){{"Tanh"}, 1, 1, rnn_step, 0, 0}); }
 
-void onnx_op_gru(OnnxCall *c) { recurrent(c, &(Network){{"Sigmoid", "Tanh"}, 2, 3, gru_cell, 0}); }
+void onnx_op_gru(OnnxCall *c) {
+  recurrent(c, &(Network){{"Sigmoid", "Tanh"}, 2, 3, gru_cell, 0, 0});
+}
 
 void onnx_op_lstm(OnnxCall *c) {
-  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell, 0});
+  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell, 0, 0});
 }
 
 void onnx_op_dynamic_quantize_lstm(OnnxCall *c) {
-  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell, 8});
+  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell, 8, 0});
+}
+
+void onnx_op_attention_lstm(OnnxCall *c) {
+  recurrent(c, &(Network){{"Sigmoid", "Tanh", "Tanh"}, 3, 4, lstm_cell, 0, 8});
 }

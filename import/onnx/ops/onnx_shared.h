@@ -96,6 +96,27 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z);
  * [batch, tokens]; NULL: it is too short. */
 Node *onnx_completing(OnnxCall *c, Node *ids, Dim tokens, int64_t n);
 
+/* What numbers of n-grams need, of n from 2 to `most`, of so many heads each. */
+typedef struct {
+  Node *factors, *sizes;
+  Node *offset; /* NULL: none */
+  Node *end;    /* the token that ends a text; NULL: none */
+  bool resets;  /* tokens as far as an end before the last one count as ends */
+  int64_t most, heads, pad;
+} OnnxGrams;
+
+/* Reads attributes, inputs 1 and 2, and these two; `at_most` is the most that `most` may be. */
+OnnxGrams onnx_grams(OnnxCall *c, int64_t at_most, uint32_t end, uint32_t offset);
+/* The numbers, along a further axis: tokens[i] are those i before each token, and so are segments,
+ * which may be NULL, or end where these numbers change. */
+Node *onnx_gram_hashes(OnnxCall *c, const OnnxGrams *g, Node *const *tokens,
+                       Node *const *segments);
+
+/* ---- states (onnx_state.c) ---- */
+
+/* Attribute `activation`: is it SiLU, not none? */
+bool onnx_is_silu(OnnxCall *c);
+
 /* ---- models of scikit-learn's (onnx_ml.c) ---- */
 
 /* Scores, [rows, columns], as attribute post_transform says; a single column stays as it is, as in

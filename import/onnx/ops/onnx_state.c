@@ -16,14 +16,22 @@ static Node *past_positions(OnnxCall *c, const Node *x, Dim before) {
   return build_full(&c->b, 3, shape, arg_float(0), x->type.dtype);
 }
 
-static Node *depthwise(OnnxCall *c, Node *x, Node *weight) {
+static Node *depthwise(OnnxCall *c, Node *x, Node *weight, int64_t dilation) {
   Build *b = &c->b;
   Graph *g = b->in.g;
-  Dim one = build_const(b, 1), zero = build_const(b, 0);
+  Dim one = build_const(b, 1), zero = build_const(b, 0), apart = build_const(b, dilation);
   Arg bias = onnx_has(c, 2) ? arg_node(onnx_in(c, 2)) : arg_none();
   return build(b, OP_aten_conv1d_default,
                ARGS(arg_node(x), arg_node(weight), bias, arg_dims(g, 1, &one),
-                    arg_dims(g, 1, &zero), arg_dims(g, 1, &one), arg_dim(x->type.shape[1])));
+                    arg_dims(g, 1, &zero), arg_dims(g, 1, &apart), arg_dim(x->type.shape[1])));
+}
+
+bool onnx_is_silu(OnnxCall *c) {
+  Name activation = onnx_string(c, "activation", "none");
+  bool silu = !strcmp(activation, "silu") || !strcmp(activation, "swish");
+  if (!silu && strcmp(activation, "none"))
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "activation", activation);
+  return silu;
 }
 
 void onnx_op_causal_conv(OnnxCall *c) {
@@ -32,15 +40,15 @@ void onnx_op_causal_conv(OnnxCall *c) {
   Node *x = onnx_in(c, 0), *weight = onnx_in(c, 1);
   infer_rank(&b->in, &x->type, 3, 3);
   infer_rank(&b->in, &weight->type, 3, 3);
-  Name activation = onnx_string(c, "activation", "none");
-  bool silu = !strcmp(activation, "silu") || !strcmp(activation, "swish");
-  if (!silu && strcmp(activation, "none"))
-    onnx_fail(c, E_ONNX_ATTR_VALUE, "activation", activation);
+  bool silu = onnx_is_silu(c);
+  int64_t dilation = onnx_int(c, "dilation", 1);
+  if (dilation < 1) onnx_fail(c, E_ONNX_ATTR_VALUE, "dilation", "less than 1");
   DType t = x->type.dtype;
   Dim before = dim_sub(d, weight->type.shape[2], build_const(b, 1));
+  before = dim_mul(d, before, build_const(b, dilation));
   Node *past = past_positions(c, x, before);
   if (past) x = build_cat(b, 2, (Node *[]){past, x}, 2);
-  Node *y = depthwise(c, x, weight);
+  Node *y = depthwise(c, x, weight, dilation);
   if (silu) y = build_to(b, build_op1(b, OP_aten_silu_default, build_widen(b, y)), t);
   onnx_set(c, 0, y);
   Dim length = x->type.shape[2];

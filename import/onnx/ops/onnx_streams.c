@@ -180,13 +180,66 @@ void onnx_op_murmur_hash(OnnxCall *c) {
   onnx_set(c, 0, build_to(b, x, onnx_flag(c, "positive", true) ? DT_U32 : DT_I32));
 }
 
+OnnxGrams onnx_grams(OnnxCall *c, int64_t at_most, uint32_t end, uint32_t offset) {
+  Build *b = &c->b;
+  OnnxGrams g = {.factors = onnx_in(c, 1),
+                 .sizes = onnx_in(c, 2),
+                 .offset = onnx_optional(c, offset),
+                 .end = onnx_optional(c, end),
+                 .most = onnx_int(c, "max_ngram_size", 0),
+                 .heads = onnx_int(c, "n_head_per_ngram", 0),
+                 .pad = onnx_int(c, "pad_id", 0)};
+  bool resets = onnx_flag(c, "reset_on_eos", false);
+  g.resets = g.end && resets;
+  if (g.end) g.end = build_view(b, g.end, 0, NULL);
+  if (g.most < 2 || g.most > at_most || g.heads < 1)
+    onnx_lack(c, "max_ngram_size %lld, n_head_per_ngram %lld", (long long)g.most,
+              (long long)g.heads);
+  build_check_data(b, build_with(b, OP_aten_le_Scalar, g.sizes, build_int(b, 0)),
+                   "vocab_sizes has a size that is not positive", c->stand.name);
+  return g;
+}
+
+static Node *either(Build *b, Node *x, Node *y) {
+  return x ? build_op2(b, OP_aten_logical_or_default, x, y) : y;
+}
+
+/* Token i before each, or the end, where a text, *ended, or a segment ends between. */
+static Node *gram_token(Build *b, const OnnxGrams *g, Node *const *tokens, Node *const *segments,
+                        int64_t i, Node **ended) {
+  Node *x = tokens[i];
+  if (i && g->resets) *ended = either(b, *ended, build_op2(b, OP_aten_eq_Tensor, x, g->end));
+  if (i && segments)
+    *ended = either(b, *ended, build_op2(b, OP_aten_ne_Tensor, segments[i], segments[i - 1]));
+  if (!*ended) return x;
+  return build_where(b, *ended, g->end ? arg_node(g->end) : build_int(b, g->pad), arg_node(x));
+}
+
+Node *onnx_gram_hashes(OnnxCall *c, const OnnxGrams *g, Node *const *tokens,
+                       Node *const *segments) {
+  Build *b = &c->b;
+  Node *mix = NULL, *ended = NULL, *parts[GRAPH_RANK_MAX];
+  uint32_t axis = rank_of(tokens[0]);
+  for (int64_t i = 0; i < g->most; i++) {
+    Node *token = gram_token(b, g, tokens, segments, i, &ended);
+    token = build_mul(b, token, build_select(b, g->factors, 0, build_const(b, i)));
+    mix = mix ? build_op2(b, OP_aten_bitwise_xor_Tensor, mix, token) : token;
+    if (!i) continue;
+    Dim first = build_const(b, (i - 1) * g->heads), end = build_const(b, i * g->heads);
+    Node *of = build_slice(b, g->sizes, 0, first, end, 1);
+    parts[i - 1] = build_op2(b, OP_aten_remainder_Tensor, build_unsqueeze(b, mix, axis), of);
+  }
+  Node *y = build_cat(b, (uint32_t)g->most - 1, parts, axis);
+  return g->offset ? build_add(b, y, g->offset) : y;
+}
+
 /* The tokens before those of this call, [batch, before]: a state, or a token for none. */
-static Node *tokens_before(OnnxCall *c, const Node *ids, Dim before) {
+static Node *tokens_before(OnnxCall *c, const OnnxGrams *g, const Node *ids, Dim before) {
   Build *b = &c->b;
   Dim shape[] = {ids->type.shape[0], before};
-  int64_t none = onnx_int(c, "pad_id", 0);
   if (onnx_has(c, 3)) return onnx_in(c, 3);
-  return build_full(b, 2, shape, build_int(b, none), ids->type.dtype);
+  if (g->end) return build_expand(b, g->end, 2, shape);
+  return build_full(b, 2, shape, build_int(b, g->pad), ids->type.dtype);
 }
 
 /* Numbers of n-grams, of n from 2 to `most`: their tokens, each times a factor, xor each other,
@@ -194,31 +247,22 @@ static Node *tokens_before(OnnxCall *c, const Node *ids, Dim before) {
 void onnx_op_ngram_hashes(OnnxCall *c) {
   Build *b = &c->b;
   Dims *d = onnx_dims(c);
-  Node *ids = onnx_in(c, 0), *factors = onnx_in(c, 1), *mix = NULL;
-  int64_t most = onnx_int(c, "max_ngram_size", 0), heads = onnx_int(c, "n_head_per_ngram", 0);
+  Node *ids = onnx_in(c, 0), *tokens[GRAPH_RANK_MAX], *segments[GRAPH_RANK_MAX], *parts = NULL;
   infer_rank(&b->in, &ids->type, 2, 2);
-  if (most < 2 || most > GRAPH_RANK_MAX || heads < 1)
-    onnx_lack(c, "max_ngram_size %lld, n_head_per_ngram %lld", (long long)most, (long long)heads);
-  if (onnx_has(c, 5) || onnx_has(c, 6)) onnx_lack(c, "eos_token_id and segment_ids");
-  onnx_ignore(c, "reset_on_eos"); /* without eos_token_id */
-  Dim before = build_const(b, most - 1), length = ids->type.shape[1];
-  Node *all = build_cat(b, 2, (Node *[]){tokens_before(c, ids, before), ids}, 1);
-  Node *sizes = onnx_in(c, 2), *parts[GRAPH_RANK_MAX];
-  build_check_data(b, build_with(b, OP_aten_le_Scalar, sizes, build_int(b, 0)),
-                   "vocab_sizes has a size that is not positive", c->stand.name);
-  for (int64_t i = 0; i < most; i++) {
-    Dim from = build_const(b, most - 1 - i);
-    Node *token = build_slice(b, all, 1, from, dim_add(d, from, length), 1);
-    token = build_mul(b, token, build_select(b, factors, 0, build_const(b, i)));
-    mix = mix ? build_op2(b, OP_aten_bitwise_xor_Tensor, mix, token) : token;
-    if (!i) continue;
-    Dim first = build_const(b, (i - 1) * heads), end = build_const(b, i * heads);
-    Node *of = build_slice(b, sizes, 0, first, end, 1);
-    parts[i - 1] = build_op2(b, OP_aten_remainder_Tensor, build_unsqueeze(b, mix, 2), of);
+  OnnxGrams g = onnx_grams(c, GRAPH_RANK_MAX, 5, 4);
+  Dim zero = build_const(b, 0), before = build_const(b, g.most - 1), length = ids->type.shape[1];
+  Node *all = build_cat(b, 2, (Node *[]){tokens_before(c, &g, ids, before), ids}, 1);
+  if (onnx_has(c, 6)) { /* nothing ends before the first token */
+    Node *of = onnx_in(c, 6), *first = build_slice(b, of, 1, zero, build_const(b, 1), 1);
+    Dim shape[] = {ids->type.shape[0], before};
+    parts = build_cat(b, 2, (Node *[]){build_expand(b, first, 2, shape), of}, 1);
   }
-  Node *y = build_cat(b, (uint32_t)most - 1, parts, 2);
-  if (onnx_has(c, 4)) y = build_add(b, y, onnx_in(c, 4));
-  onnx_set(c, 0, y);
+  for (int64_t i = 0; i < g.most; i++) {
+    Dim from = build_const(b, g.most - 1 - i), end = dim_add(d, from, length);
+    tokens[i] = build_slice(b, all, 1, from, end, 1);
+    segments[i] = parts ? build_slice(b, parts, 1, from, end, 1) : NULL;
+  }
+  onnx_set(c, 0, onnx_gram_hashes(c, &g, tokens, parts ? segments : NULL));
   Dim end = dim_add(d, length, before);
   if (onnx_wants(c, 1)) onnx_set(c, 1, build_slice(b, all, 1, length, end, 1));
 }
