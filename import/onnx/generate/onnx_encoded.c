@@ -2,7 +2,7 @@
  *
  * The encoder runs once.  It gives keys and values of its own for the decoder's attention to it,
  * and in the older of two forms also what the decoder makes of the first tokens: their scores, the
- * encoder's states, and the caches after them.  In the newer one the decoder begins with the start
+ * encoder's states, and the caches after them.  The decoder of the newer one begins with the start
  * token and empty caches. */
 #include <string.h>
 

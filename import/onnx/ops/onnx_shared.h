@@ -96,7 +96,7 @@ Node *onnx_gemm(OnnxCall *c, Node *x, Node *y, Node *z);
  * [batch, tokens]; NULL: it is too short. */
 Node *onnx_completing(OnnxCall *c, Node *ids, Dim tokens, int64_t n);
 
-/* What numbers of n-grams need, of n from 2 to `most`, of so many heads each. */
+/* The operands of n-grams' numbers, of n from 2 to `most`, of so many heads each. */
 typedef struct {
   Node *factors, *sizes;
   Node *offset; /* NULL: none */
