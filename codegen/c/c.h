@@ -14,7 +14,7 @@
  *   memory.c   loads, stores, atomics;  stream.c which stores go around the caches
  *   waits.c    which loops may wait for other programs
  *   owners.c   which argument an address is computed from
- *   products.c  loops that add products to blocks of sums, as calls
+ *   products.c  loops that add products to blocks of sums, as calls;  sums.c where these begin, end
  *   asm.c      inline assembly
  *   stmt.c     statements, control, lines of device_print
  *   cost.c     about how long a program takes, as a C expression
@@ -78,6 +78,13 @@ typedef struct {
   int n;
 } Columns;
 
+/* A loop that adds products to sums which the statement `zeros` makes, and which `store` stores, if
+ * it is not NULL, by st for each row and vector (sums.c). */
+typedef struct {
+  const NestStmt *loop, *zeros, *store, *st;
+  const NestIndex *row, *vector; /* of the stores; NULL: one */
+} ProductSums;
+
 typedef struct {
   Arena *arena;
   const Nest *nest;
@@ -112,6 +119,8 @@ typedef struct {
   const Columns *columns; /* of the transposed loop that is printed; NULL: none is */
   const char *row;        /* the iteration of its block that is printed; NULL: its rows are */
   Owner *owners;          /* by variable id, with option debug; else NULL */
+  VEC(ProductSums) sums;  /* of products: their loops, zeros and stores */
+  const char *results;    /* what the call of a product that stores its sums is given first */
   struct ProductSteps *steps; /* of the loop over a counter that is being printed; NULL: none */
   bool failed;
 } Gen;
@@ -215,11 +224,28 @@ typedef struct ProductSteps {
 
 /* False: the loop is another one, or is printed as it is. */
 bool c_product_loop(const Gen *g, const NestStmt *loop, ProductLoop *out);
-void c_serial(Gen *g, const NestStmt *s); /* any serial loop */
+void c_serial(Gen *g, const NestStmt *s); /* any serial loop; one whose sums are stored, there */
 void c_for(Gen *g, const NestStmt *s);    /* any loop over a counter */
 /* The functions that calls of printed loops name. */
 void c_product_functions(Gen *g, Text *out);
 double c_tiles_ns(const ProductLoop *t); /* about how long a unit for tiles takes */
+
+/* ---- sums.c ---- */
+void c_find_sums(Gen *g);
+/* The sums whose loop, zeros or store it is; NULL: it is none of these. */
+static inline const ProductSums *c_sums(const Gen *g, const NestStmt *s) {
+  for (size_t i = 0; i < g->sums.len; i++) {
+    const ProductSums *x = &g->sums.data[i];
+    if (x->loop == s || x->zeros == s || x->store == s) return x;
+  }
+  return NULL;
+}
+/* Is the variable nothing but sums that a call stores? */
+static inline bool c_has_stored(const Gen *g, const NestVar *v) {
+  for (size_t i = 0; i < g->sums.len; i++)
+    if (g->sums.data[i].store && g->sums.data[i].st->srcs[0].var == v) return true;
+  return false;
+}
 
 /* ---- asm.c ---- */
 void c_inline_asm(Gen *g, const NestStmt *s);

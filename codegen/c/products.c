@@ -459,25 +459,44 @@ static int words_ahead(const Gen *g, const ProductLoop *t) {
   return g->far_streams && waits ? AHEAD : 0;
 }
 
+/* What becomes of the sums, as prelude_products.c has it. */
+typedef enum { SUMS_ADDED, SUMS_MADE, SUMS_STORED } SumsKind;
+static const struct {
+  const char *name, *suffix;
+} sums_kinds[] = {{"ADDED", ""}, {"MADE", "_made"}, {"STORED", "_stored"}};
+
+static SumsKind sums_kind(const Gen *g, const ProductLoop *t) {
+  const ProductSums *sums = c_sums(g, t->loop);
+  return !sums ? SUMS_ADDED : sums->store ? SUMS_STORED : SUMS_MADE;
+}
+
+/* Bytes between rows of sums, or the function that stores them. */
+static const char *place_of_sums(Gen *g, const ProductLoop *t, SumsKind kind) {
+  return kind == SUMS_STORED ? c_text(g, "vstream_%s", dtype_name(t->product->type))
+                             : c_text(g, "%lld", steps_of(g, t).sums_row);
+}
+
 /* The function's name, as no user's is; its definition is noted. */
 static const char *function_of(Gen *g, const ProductLoop *t) {
+  const SumsKind kind = sums_kind(g, t);
   const NestStmt *s = t->product;
   const BlockSteps steps = steps_of(g, t);
   const char *type = dtype_name(s->type), *op = tile_op_name(s->op);
   int rows = extent_of(t->row), vectors = extent_of(t->vector), ahead = words_ahead(g, t);
-  const char *name = c_text(g, "nereid_%s_%s_%dx%d_%s_%s_%s%s", op, type, rows, vectors,
-                            step_name(g, steps.sums_row), step_name(g, steps.left),
-                            step_name(g, steps.right_row), ahead ? "_ahead" : "");
+  const char *place = kind == SUMS_STORED ? "" : c_text(g, "_%s", step_name(g, steps.sums_row));
+  const char *name = c_text(g, "nereid_%s_%s_%dx%d%s_%s_%s%s%s", op, type, rows, vectors, place,
+                            step_name(g, steps.left), step_name(g, steps.right_row),
+                            ahead ? "_ahead" : "", sums_kinds[kind].suffix);
   const char *text =
       c_text(g,
              "#ifndef NEREID_HAS_%s\n"
              "#define NEREID_HAS_%s\n"
-             "BLOCK_OF_%s(%s, %d, %d, %lld, %lld, %lld, %d,\n"
+             "BLOCK_OF_%s(%s, %s, %d, %d, %s, %lld, %lld, %d,\n"
              "    %s, load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
              "#endif\n",
-             name, name, s->op == TILE_DOT4 ? "BYTES" : "SUMS", name, rows, vectors,
-             steps.sums_row, steps.left, steps.right_row, ahead, c_vector_type(s->type), type, type,
-             type, op, type);
+             name, name, s->op == TILE_DOT4 ? "BYTES" : "SUMS", sums_kinds[kind].name, name, rows,
+             vectors, place_of_sums(g, t, kind), steps.left, steps.right_row, ahead,
+             c_vector_type(s->type), type, type, type, op, type);
   for (size_t i = 0; i < g->functions.len; i++)
     if (!strcmp(g->functions.data[i], text)) return name;
   vec_push(g->arena, &g->functions, text);
@@ -490,8 +509,9 @@ void c_product_functions(Gen *g, Text *out) {
 
 static void call_block(Gen *g, const ProductLoop *t, const char *rows, const char *vectors,
                        const char *steps) {
-  c_line(g, "%s((char *)&%s, %s, %s, %s, %d);", function_of(g, t), first_sum(g, t), rows, vectors,
-         steps, t->loop->index->extent);
+  const char *to = g->results ? g->results : c_text(g, "(char *)&%s", first_sum(g, t));
+  c_line(g, "%s(%s, %s, %s, %s, %d);", function_of(g, t), to, rows, vectors, steps,
+         t->loop->index->extent);
 }
 
 static bool is_only(Affine a, const NestIndex *index, const NestIndex *other) {
@@ -541,9 +561,43 @@ static void put_call(Gen *g, const ProductLoop *t) {
   g->block += c_count_blocks(t->loop->regions[0]);
 }
 
+/* The addresses of rows of results. */
+static void put_results(Gen *g, const ProductSums *sums, const char *results) {
+  const NestStmt *st = sums->st;
+  Mem m = st->mems[0];
+  if (sums->vector) affine_drop(&m.bytes, sums->vector);
+  const char *i = sums->row ? c_open_index(g, sums->row) : "0";
+  const char *address = c_address(g, &m, false);
+  if (st->guard.kind)
+    address = c_text(g, "%s ? %s : (char *)0", c_scalar(g, &st->guard, DT_I1), address);
+  c_line(g, "char *%s[%d];", results, sums->row ? sums->row->extent : 1);
+  if (!sums->row) c_line(g, "%s[0] = %s;", results, address);
+  else c_line(g, "for (int %s = 0; %s < %d; %s++) %s[%s] = %s;", i, i, sums->row->extent, i,
+              results, i, address);
+  if (sums->row) c_close_index(g, sums->row);
+}
+
+/* The call of a loop whose sums are stored. */
+static void put_stored(Gen *g, const ProductLoop *t, const ProductSums *sums) {
+  uint32_t block = g->block;
+  const char *results = c_open_name(g, "results");
+  c_line(g, "{");
+  g->depth++;
+  put_results(g, sums, results);
+  g->results = c_text(g, "%s, %s", results, c_streams(g, sums->st) ? "stream" : "false");
+  put_call(g, t);
+  g->results = NULL;
+  g->depth--;
+  c_line(g, "}");
+  c_close_names(g, 1);
+  g->block = block;
+}
+
 void c_serial(Gen *g, const NestStmt *s) {
   ProductLoop t;
-  if (g->steps && !g->steps->calls && g->steps->last == s) put_steps(g, s);
+  const ProductSums *sums = c_sums(g, s);
+  if (sums && sums->store && c_product_loop(g, s, &t)) put_stored(g, &t, sums);
+  else if (g->steps && !g->steps->calls && g->steps->last == s) put_steps(g, s);
   else if (c_product_loop(g, s, &t)) put_call(g, &t);
   else c_counted_loop(g, s);
 }

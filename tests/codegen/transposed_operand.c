@@ -59,22 +59,32 @@ typedef double vf64 VECTOR(double);
  * the products of so many numbers of each row, left_step bytes apart, and of vectors,
  * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`
  * bytes after these is prefetched, if it is not 0.  `before` changes the sums first,
- * `turn` each number.
+ * `turn` each number.  Kinds of sums: ADDED to those in memory; MADE there, from zeros;
+ * STORED by the function `sums_row`, in rows of results, of which NULL is none.
  * It is compiled at -O2 where the rest of a unit is not. */
 #ifdef __clang__
 #define ADDING COMMON
 #else
 #define ADDING static __attribute__((noinline, noclone, optimize("O2")))
 #endif
-#define BLOCK_OF(name, rows, vectors, sums_row, left_step, right_row, ahead, V, \
+#define ADDED_PLACE char *sums
+#define ADDED_BEGIN(V, sums_row) *(const V *)(sums + i * sums_row + j * vector)
+#define ADDED_END(V, sums_row, s) *(V *)(sums + i * sums_row + j * vector) = s
+#define MADE_PLACE char *sums
+#define MADE_BEGIN(V, sums_row) (V){0}
+#define MADE_END ADDED_END
+#define STORED_PLACE char *const *sums, bool stream
+#define STORED_BEGIN MADE_BEGIN
+#define STORED_END(V, store, s) if (sums[i]) store(sums[i] + j * vector, s, stream)
+#define BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, V, \
     load, vload, vsplat, add, before, turn) \
-  ADDING void name(char *sums, char *const *left, char *const *right, int steps, \
+  ADDING void name(kind##_PLACE, char *const *left, char *const *right, int steps, \
       int64_t depth) { \
     const int64_t vector = sizeof(V); \
     V s[(rows) * (vectors)]; \
     UNROLL(rows) for (int i = 0; i < rows; i++) \
       UNROLL(vectors) for (int j = 0; j < vectors; j++) \
-        s[i * vectors + j] = *(const V *)(sums + i * sums_row + j * vector); \
+        s[i * vectors + j] = kind##_BEGIN(V, sums_row); \
     before(rows, vectors, right_row, V, vload, vsplat, add) \
     for (; steps > 0; steps--, left += rows, right++) { \
       const char *a[rows], *y = *right; \
@@ -95,7 +105,7 @@ typedef double vf64 VECTOR(double);
     } \
     UNROLL(rows) for (int i = 0; i < rows; i++) \
       UNROLL(vectors) for (int j = 0; j < vectors; j++) \
-        *(V *)(sums + i * sums_row + j * vector) = s[i * vectors + j]; \
+        kind##_END(V, sums_row, s[i * vectors + j]); \
   }
 #endif
 #ifndef NEREID_BLOCK_OF_SUMS
@@ -419,7 +429,7 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 /* Kernel by_transposed of transposed_operand.py. */
 #ifndef NEREID_HAS_nereid_fma_f32_4x2_64_4_64
 #define NEREID_HAS_nereid_fma_f32_4x2_64_4_64
-BLOCK_OF_SUMS(nereid_fma_f32_4x2_64_4_64, 4, 2, 64, 4, 64, 0,
+BLOCK_OF_SUMS(ADDED, nereid_fma_f32_4x2_64_4_64, 4, 2, 64, 4, 64, 0,
     vf32, load_f32, vload_kept_f32, vsplat_f32, vfma_f32)
 #endif
 /* One program; its lanes run together. */
