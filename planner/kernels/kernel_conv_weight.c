@@ -24,16 +24,6 @@ typedef struct {
 
 /* ---- parts of variables that other kernels have, too ---- */
 
-const char *product_indented(Kernel *k, const char *lines, int columns) {
-  Text t = text_new(k->arena);
-  while (*lines) {
-    size_t n = strcspn(lines, "\n");
-    text_printf(&t, "%*s%.*s\n", columns, "", (int)n, lines);
-    lines += n + (lines[n] == '\n');
-  }
-  return t.data ? t.data : "";
-}
-
 static Dim variable(Kernel *k, Text *lines, int indent, const char *base, Dim x) {
   const char *name = kernel_fresh(k, base), *text = kernel_index(k, x, NULL);
   text_printf(lines, "%*s%s = %s\n", indent, "", name, text);

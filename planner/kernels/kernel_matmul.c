@@ -5,12 +5,23 @@
 #include "graph/analysis/strided.h"
 #include "graph/ops/window.h"
 #include "planner/kernels/kernel_product.h"
+#include "planner/tiling/near_columns.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
 
 DType product_sums(const Node *n) {
   DType t = n->args[0].node->type.dtype;
   return t == DT_I8 ? DT_I32 : t == DT_F64 ? DT_F64 : DT_F32;
+}
+
+const char *product_indented(Kernel *k, const char *lines, int columns) {
+  Text t = text_new(k->arena);
+  while (*lines) {
+    size_t n = strcspn(lines, "\n");
+    text_printf(&t, "%*s%.*s\n", columns, "", (int)n, lines);
+    lines += n + (lines[n] == '\n');
+  }
+  return t.data ? t.data : "";
 }
 
 /* ---- words: see strided.h ---- */
@@ -203,41 +214,97 @@ static const char *batch_line(Kernel *k) {
   return arena_printf(k->arena, "    batch = tl.program_id(1)%s\n", kernel_wide(k));
 }
 
-/* The kernel of a product whose right operand is packed in panels (panels.h). */
-static void kernel_panels(Text *out, Kernel *k) {
+/* Element (batch, row, n) of a right operand that is in no panels. */
+static const char *near_right(Kernel *k, Dim row) {
+  Dims *d = k->graph->dims;
+  const Group *g = k->group;
+  Node *right = g->nodes.data[0]->args[1].node;
+  ConcatSource p = {.operand = right, .index = {g->index[0]}};
+  uint32_t matrix = right->type.rank - 2;
+  unsigned axes = 0;
+  p.index[matrix] = row;
+  p.index[matrix + 1] = g->index[2];
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  const char *index = kernel_index(k, linear_of_index(d, p.index, t->shape, t->rank), &axes);
+  const char *text = arena_printf(k->arena, "%s + %s", kernel_buffer(k, p.operand), index);
+  return product_pointers(k, text, axes, "kb", "n");
+}
+
+/* Indices of a left operand's row, and of the sum in both operands. */
+typedef struct {
+  Dim row, left_k, right_k;
+} PanelAxes;
+
+static PanelAxes bind_panel_axes(Kernel *k, Dim rows, Dim run) {
+  Dims *d = k->graph->dims;
+  PanelAxes x = {dim_shared_index(d, "row", rows), dim_shared_index(d, "ka", run),
+                 dim_shared_index(d, "kb", run)};
+  product_bind(k);
+  kernel_bind(k, x.row, "row", AXIS_M);
+  kernel_bind(k, x.left_k, "ka", AXIS_N);
+  kernel_bind(k, x.right_k, "kb", AXIS_M);
+  return x;
+}
+
+/* The kernel of a product whose programs copy their columns (near_columns.h). */
+static void kernel_near_columns(Text *out, Kernel *k) {
+  const Group *g = k->group;
+  PanelAxes x = bind_panel_axes(k, g->extent[1], g->extent[3]);
+  Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
+                  {"n", kernel_extent(k, g->extent[2])},
+                  {"k", kernel_index(k, g->extent[3], NULL)},
+                  {"row", product_indented(k, row_lines(k), 4)},
+                  {"batch", batch_line(k)},
+                  {"sums", dtype_lang_name(product_sums(g->nodes.data[0]))},
+                  {"left", left_pointers(k, matrix_left(k, x.row, x.left_k))},
+                  {"right", near_right(k, x.right_k)}};
+  product_epilogue(k);
+  const char *body = product_indented(k, k->body.data, 4);
+  k->body = text_new(k->arena);
+  text_puts(&k->body, body);
+  kernel_emit(out, k, "near_columns.py", slots, sizeof slots / sizeof *slots);
+}
+
+/* A sum of one step has no loop. */
+static const char *steps_of_panels(Dim k) {
+  return tiling_panel_depth(k->value) == k->value ? "tl.static_range" : "range";
+}
+
+/* The kernel of a product whose right operand is packed in panels (panels.h), or read in place, by
+ * so many columns a program. */
+static void kernel_panels(Text *out, Kernel *k, int64_t in_place) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   const Node *n = g->nodes.data[0];
   bool windows = prim_kind(n->op) == PRIM_CONVOLUTION;
-  Node *panels = panels_of(n->args[1].node);
+  Node *panels = in_place ? NULL : panels_of(n->args[1].node);
   int64_t word = word_of_panels(k);
-  Dim width = panels->type.shape[2], run = panels->type.shape[1];
+  Dim width = panels ? panels->type.shape[2] : dim_int(d, in_place);
+  Dim length_of_panel = panels ? panels->type.shape[1] : g->extent[3], run = length_of_panel;
   if (windows) run = dim_floordiv(d, panels_run(k->graph, n), dim_int(d, word));
   Dim count = dim_floordiv(d, dim_add(d, g->extent[2], dim_sub(d, width, dim_int(d, 1))), width);
-  Dim row = dim_shared_index(d, "row", g->extent[1]);
-  Dim left_k = dim_shared_index(d, "ka", run), right_k = dim_shared_index(d, "kb", run);
+  PanelAxes x = bind_panel_axes(k, g->extent[1], run);
   Dim panel = dim_shared_index(d, "panel", count), column = dim_shared_index(d, "column", width);
-  Dim position = dim_shared_index(d, "position", dim_floordiv(d, panels->type.shape[1], run));
-  product_bind(k);
-  kernel_bind(k, row, "row", AXIS_M);
-  kernel_bind(k, left_k, "ka", AXIS_N);
-  kernel_bind(k, right_k, "kb", AXIS_M);
+  Dim position = dim_shared_index(d, "position", dim_floordiv(d, length_of_panel, run));
   kernel_bind(k, panel, "panel", 0);
   kernel_bind(k, position, "position", 0);
   kernel_bind(k, column, "column", AXIS_N);
   Dim outer = dim_int(d, 1);
   Text within = text_new(k->arena);
-  Left left = windows ? window_left(k, row, position, left_k, &outer, &within)
-                      : matrix_left(k, row, left_k);
-  Dim step = windows ? dim_add(d, dim_mul(d, position, run), right_k) : right_k;
+  Left left = windows ? window_left(k, x.row, position, x.left_k, &outer, &within)
+                      : matrix_left(k, x.row, x.left_k);
+  Dim step = windows ? dim_add(d, dim_mul(d, position, run), x.right_k) : x.right_k;
   Dim own = dim_add(d, dim_mul(d, g->index[0], count), panel);
   const char *left_text = left_pointers(k, left), *length = kernel_index(k, run, NULL);
-  const char *right_text = right_pointers(k, panels, own, step, column);
+  const char *right_text =
+      panels ? right_pointers(k, panels, own, step, column) : near_right(k, x.right_k);
   const char *turns = kernel_index(k, outer, NULL);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
                   {"k", length},
                   {"outer", turns},
+                  {"range", steps_of_panels(run)},
                   {"again", windows ? groups_again(k, turns, length, left_text, right_text) : ""},
                   {"row", row_lines(k)},
                   {"batch", batch_line(k)},
@@ -276,18 +343,13 @@ static void kernel_turned(Text *out, Kernel *k, Node *panels) {
   Dims *d = k->graph->dims;
   int64_t word = word_of_panels(k);
   Dim width = panels->type.shape[2], run = panels->type.shape[1];
-  Dim row = dim_shared_index(d, "row", g->extent[2]);
-  Dim left_k = dim_shared_index(d, "ka", run), right_k = dim_shared_index(d, "kb", run);
+  PanelAxes x = bind_panel_axes(k, g->extent[2], run);
   Dim panel = dim_shared_index(d, "panel", panels->type.shape[0]);
   Dim column = dim_shared_index(d, "column", width);
-  product_bind(k);
-  kernel_bind(k, row, "row", AXIS_M);
-  kernel_bind(k, left_k, "ka", AXIS_N);
-  kernel_bind(k, right_k, "kb", AXIS_M);
   kernel_bind(k, panel, "panel", 0);
   kernel_bind(k, column, "column", AXIS_N);
-  const char *left = left_pointers(k, turned_left(k, row, left_k));
-  const char *right = right_pointers(k, panels, panel, right_k, column);
+  const char *left = left_pointers(k, turned_left(k, x.row, x.left_k));
+  const char *right = right_pointers(k, panels, panel, x.right_k, column);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
                   {"k", kernel_index(k, run, NULL)},
@@ -754,19 +816,24 @@ void product_loop(Text *out, const char *one, const char *wide) {
   }
 }
 
+/* The kernel of a product with a template of its own for CPUs; false: it has none. */
+static bool kernel_on_host(Text *out, Kernel *k) {
+  Node *n = k->group->nodes.data[0], *turned = panels_turned(k->graph, n);
+  bool panels = k->graph->host && panels_of(n->args[1].node);
+  NearColumns near = {0};
+  if (turned) kernel_turned(out, k, turned);
+  else if (panels) kernel_panels(out, k, 0);
+  else if (!near_columns_of(k->graph, n, &near)) return false;
+  else if (near.in_place) kernel_panels(out, k, near.tile.bn);
+  else kernel_near_columns(out, k);
+  return true;
+}
+
 void kernel_matmul(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   Node *n = g->nodes.data[0];
-  Node *turned = panels_turned(k->graph, n);
-  if (turned) {
-    kernel_turned(out, k, turned);
-    return;
-  }
-  if (k->graph->host && panels_of(n->args[1].node)) {
-    kernel_panels(out, k);
-    return;
-  }
+  if (kernel_on_host(out, k)) return;
   Dim left_k = dim_shared_index(d, "ka", steps_extent(k));
   Dim right_k = dim_shared_index(d, "kb", steps_extent(k));
   product_bind(k);

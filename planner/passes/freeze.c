@@ -15,6 +15,7 @@
 #include "graph/ops/prims.h"
 #include "graph/ops/window.h"
 #include "planner/passes.h"
+#include "planner/tiling/near_columns.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/weight_rows.h"
 
@@ -487,7 +488,8 @@ static void pack_given_bytes(Freeze *f, Node *n) {
 
 static void pack_given_matrix(Freeze *f, Node *n) {
   Node *left = n->args[0].node, *right = n->args[1].node;
-  if (turn_given_matrix(f, n)) return;
+  NearColumns near;
+  if (turn_given_matrix(f, n) || near_columns_of(f->g, n, &near)) return;
   if (right->id >= f->nids || !is_packed(f, n)) return;
   if (!has_words(f->g, n) || (!f->packed[right->id] && !pack_panels(f, n))) return;
   if (!f->packed[right->id]) f->packed[right->id] = n->args[1].node;
@@ -517,6 +519,8 @@ static void walk_halves(Freeze *f) {
 static void pack_batch(Freeze *f, Node *n) {
   enum { ROWS_LEAST = 32 };
   Dim rows = n->type.shape[1];
+  NearColumns near;
+  if (!is_constant_arg(f, &n->args[1]) && near_columns_of(f->g, n, &near)) return;
   if (dim_is_int(rows) && rows->value >= ROWS_LEAST && !is_reordered(n->args[0].node))
     pack_panels(f, n);
 }

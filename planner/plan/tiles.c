@@ -8,6 +8,7 @@
 #include "graph/ops/window.h"
 #include "lower/target/machine.h"
 #include "planner/fuse/strips.h"
+#include "planner/tiling/near_columns.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/parked_rows.h"
 #include "planner/tiling/tiling.h"
@@ -646,6 +647,26 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
   return c;
 }
 
+static StepChoice near_choice(const Tiles *t, const Group *g, const NearColumns *near) {
+  const Dim *e = g->extent;
+  const Tile *tile = &near->tile;
+  int64_t bytes = e[3]->value * dtype_bytes(g->nodes.data[0]->args[0].node->type.dtype);
+  StepChoice c = choice_new(t);
+  add_choice_constexpr(t, &c, "BM", tile->bm);
+  add_choice_constexpr(t, &c, "BN", tile->bn);
+  if (near->in_place) {
+    add_choice_constexpr(t, &c, "BK", tile->bk);
+    add_choice_constexpr(t, &c, "BAND", tiling_panel_band(tile->bm, bytes));
+  } else {
+    add_choice_constexpr(t, &c, "ROWS", near->rows);
+  }
+  c.grid[0] = dim_mul(t->graph->dims,
+                      blocks_of_size(t, e[1], near->in_place ? tile->bm : near->rows),
+                      blocks_of_size(t, e[2], tile->bn));
+  c.grid[1] = e[0];
+  return c;
+}
+
 /* Steps of a turned product: 2 KiB of a row at most, or `most`, where few steps divide k. */
 static int64_t turned_steps(int64_t k, int64_t bytes, int64_t most) {
   enum { BYTES = 2048, LEAST = 64 };
@@ -924,7 +945,11 @@ void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s) {
       add_step_choice(t, s, turned_choice(t, g, turned));
       return;
     }
-    add_step_choice(t, s, panels ? panels_choice(t, g) : cpu_choice(t, g, known ? &p : NULL));
+    NearColumns near;
+    StepChoice c = panels ? panels_choice(t, g)
+                   : near_columns_of(t->graph, g->nodes.data[0], &near)
+                       ? near_choice(t, g, &near) : cpu_choice(t, g, known ? &p : NULL);
+    add_step_choice(t, s, c);
     return;
   }
   Tile list[TILING_MAX];

@@ -76,7 +76,7 @@ static Node *pack_batch(Build *b, Node *y, int width) {
 
 /* Columns of a panel for the least work: a narrow panel has fewer sums for each load, and a wide
  * one more columns that are none. */
-static int width_for(int64_t columns, DType t) {
+int panels_width_for(int64_t columns, DType t) {
   static const double costs[] = {1.4, 1.1, 1.03, 1};
   int lanes = lanes_of(t), most = panels_width(t) / lanes, best = most;
   double least = 0;
@@ -100,7 +100,7 @@ Node *panels_pack(Build *b, Node *y) {
   known &= dim_is_int(rows) && dim_is_int(columns);
   if ((t->dtype != DT_F32 && t->dtype != DT_F64 && word == 1) || !known) return NULL;
   if (!rows->value || rows->value % word || columns->value < COLUMNS_LEAST) return NULL;
-  int width = word == 2 ? panels_width(t->dtype) : width_for(columns->value, t->dtype);
+  int width = word == 2 ? panels_width(t->dtype) : panels_width_for(columns->value, t->dtype);
   if (columns->value < width && word == 2) return NULL;
   if (!has_depth(rows->value / word, width)) return NULL;
   return batch ? pack_batch(b, y, width) : pack_columns(b, y, width);
@@ -136,7 +136,7 @@ static int width_of_window(Graph *g, const Node *convolution) {
   int64_t groups = graph_arg(g, convolution, "groups").dim->value;
   if (!rows_of(t) || !dim_is_int(columns) || groups < 1 || columns->value < groups) return 0;
   int width = groups > 1 ? width_of_group(columns->value / groups)
-                         : width_for(columns->value, t->dtype);
+                         : panels_width_for(columns->value, t->dtype);
   int64_t word = strided_word(t->dtype), words = run->value / word;
   if (run->value % word || t->shape[t->rank - 2]->value % word) return 0;
   bool reads = word > 1 || words >= RUN_LEAST;

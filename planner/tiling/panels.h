@@ -10,6 +10,8 @@
 
 /* Columns of a panel of a matrix with many, on the CPU at hand. */
 int panels_width(DType t);
+/* Columns of a panel of a matrix with so many. */
+int panels_width_for(int64_t columns, DType t);
 /* The vector registers that hold so many columns of sums. */
 int panels_vectors(int width, DType t);
 /* y, a matrix or a batch of matrices, as a view of its panels; NULL if its sizes or its dtype do

@@ -87,6 +87,8 @@ bool tiling_has_tiles(int64_t word);
  * left operand is so many bytes that others do not have. */
 int tiling_panel_band(int rows, int64_t bytes);
 int tiling_turned_band(int rows, int64_t bytes);
+/* Bytes of a left operand that a core's caches hold beside a panel. */
+int64_t tiling_near_bytes(void);
 /* A product whose right operand is packed in panels of `width` columns, which are so many vector
  * registers; m 0: open. */
 typedef struct {
@@ -96,6 +98,8 @@ typedef struct {
   bool tiles; /* the unit for tiles multiplies */
 } PanelProduct;
 
+/* Elements of the sum that a step of panels has, which divide it. */
+int tiling_panel_depth(int64_t k);
 /* `bn` is the width, and `bk` divides `run`. */
 Tile tiling_panels(const PanelProduct *p);
 

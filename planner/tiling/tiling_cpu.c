@@ -114,7 +114,7 @@ int tiling_cpu_parts(const Product *p) {
 enum { PANEL_DEPTH = 1024, ROWS_MOST = 8 /* which divides rows of images more often than 9 */ };
 static const double PANEL_LOAD = 2;
 
-static int depth_of_panels(int64_t k) {
+int tiling_panel_depth(int64_t k) {
   int64_t depth = k < PANEL_DEPTH ? k : PANEL_DEPTH;
   while (k % depth) depth--;
   return (int)depth;
@@ -138,17 +138,19 @@ static int64_t second_cache(void) {
   return m->lanes >= LANES_LARGE ? LARGE : SMALL;
 }
 
+int64_t tiling_near_bytes(void) { return second_cache() / 2; }
+
 /* Rows of a band stay in the second cache beside a panel, or panels are read once more for few
  * rows: 49 rows of 4,608 by 512 columns took a third more by bands of 40. */
 int tiling_panel_band(int rows, int64_t bytes) {
   enum { LEAST = 8, MOST = 64 };
-  int64_t blocks = bytes > 0 ? second_cache() / 2 / (rows * bytes) : MOST;
+  int64_t blocks = bytes > 0 ? tiling_near_bytes() / (rows * bytes) : MOST;
   return blocks < LEAST ? LEAST : blocks > MOST ? MOST : (int)blocks;
 }
 
 /* blocks_of_program of blocks of many rows, which may be one. */
 int tiling_turned_band(int rows, int64_t bytes) {
-  int64_t blocks = bytes > 0 ? second_cache() / 2 / (rows * bytes) : 1;
+  int64_t blocks = bytes > 0 ? tiling_near_bytes() / (rows * bytes) : 1;
   return blocks < 1 ? 1 : (int)blocks;
 }
 
@@ -167,7 +169,7 @@ static int64_t blocks_of_program(int64_t blocks, int64_t panels, int64_t panel) 
 /* Blocks without a rest take less: the rows of one whose last rows are one row are copied.  Two
  * blocks of many share a panel. */
 static Tile unit_panels(const PanelProduct *p) {
-  Tile best = {MACHINE_TILE, p->width, depth_of_panels(p->run), 1, 1};
+  Tile best = {MACHINE_TILE, p->width, tiling_panel_depth(p->run), 1, 1};
   double least = INFINITY;
   for (int bm = UNIT_ROWS; p->m && bm > 0; bm--) {
     double steps = ceil((double)p->k / MACHINE_TILE), more = p->m % bm ? UNIT_COPY * bm : 0;
@@ -185,7 +187,7 @@ static Tile unit_panels(const PanelProduct *p) {
 }
 
 Tile tiling_panels(const PanelProduct *p) {
-  Tile best = {ROWS_IN_BLOCK, p->width, depth_of_panels(p->run), 1, 1};
+  Tile best = {ROWS_IN_BLOCK, p->width, tiling_panel_depth(p->run), 1, 1};
   double least = INFINITY;
   if (p->tiles && best.bk >= MACHINE_TILE) return unit_panels(p);
   int64_t most = p->m ? machine_block_rows(machine_find("cpu"), p->vectors) : 0;

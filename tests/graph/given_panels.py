@@ -22,6 +22,8 @@ DEEP = [("f32", (520, 64, 1024)), ("f64", (520, 40, 1024)), ("bf16", (64, 64, 20
         ("i8", (18, 64, 4096)), ("f16", (40, 72, 1024))]
 BATCHES = [("f32", (4, 64, 64, 64)), ("f32", (3, 37, 100, 70)), ("f64", (5, 33, 17, 48)),
            ("f64", (1, 64, 64, 64)), ("f16", (2, 40, 48, 50)), ("f16", (33, 24, 40))]
+# A program copies its columns, or reads them where they are; the left operand's rows may be apart.
+NEAR = [("f32", (200, 100, 130)), ("f32", (2, 90, 16, 197)), ("f64", (100, 33, 60))]
 TOLERANCE = {"i8": 0, "bf16": 1e-2, "f16": 1e-3, "f32": 2e-5, "f64": 1e-13}
 GIVEN = {"bf16": "f32", "f16": "f32"}  # dtypes of arrays that are files
 DTYPES = {"bf16": "torch.bfloat16", "f16": "torch.float16"}
@@ -97,6 +99,7 @@ def cases():
             yield from (("i8", size, columns, part) for size in BYTES)
             yield from (("bf16", size, columns, part) for size in HALVES)
         yield from ((dtype, size, columns, False) for dtype, size in DEEP + BATCHES)
+        yield from ((dtype, size, columns, True) for dtype, size in NEAR)
 
 
 def main():

@@ -18,7 +18,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
 {{row}}
 {{batch}}
     acc = tl.zeros([BM, BN], dtype=tl.{{sums}})
-    for start in range(0, {{k}}, BK):
+    for start in {{range}}(0, {{k}}, BK):
         ka = start + tl.arange(0, BK)[None, :]{{wide}}
         kb = start + tl.arange(0, BK)[:, None]{{wide}}
         left = tl.load({{left}})

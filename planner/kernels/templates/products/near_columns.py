@@ -1,0 +1,20 @@
+@triton.jit
+def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, ROWS: tl.constexpr):
+    # A program copies its columns of the right operand, then multiplies its blocks of rows by them.
+    # Rows behind the last one are that one again, so that loads have no masks.
+    pid = tl.program_id(0){{wide}}
+    columns = tl.cdiv({{n}}, BN)
+    n = pid % columns * BN + tl.arange(0, BN)[None, :]
+    nmask = n < {{n}}
+    begin = pid // columns * ROWS
+{{batch}}
+    ka = tl.arange(0, {{k}})[None, :]{{wide}}
+    kb = tl.arange(0, {{k}})[:, None]{{wide}}
+    right = tl.load({{right}}, mask=nmask, other=0.0)
+    for first in range(begin, tl.minimum(begin + ROWS, {{m}}), BM):
+        m = first + tl.arange(0, BM)[:, None]
+        mmask = m < {{m}}
+{{row}}
+        left = tl.load({{left}})
+        acc = tl.dot(left, right, input_precision="ieee", out_dtype=tl.{{sums}})
+{{body}}
