@@ -61,6 +61,43 @@ Node *expand_scaled_mm_v2(Build *b) {
   return build(b, OP_aten__scaled_mm_default, sizeof args / sizeof *args, args);
 }
 
+/* ---- products of groups, as transformers defines them for PyTorch ---- */
+
+/* The ends of groups as aten._grouped_mm takes them; one that i32 does not hold is out of range. */
+static Node *narrow_ends(Build *b) {
+  Node *ends = build_input(b, "offs");
+  if (ends->type.dtype != DT_I64) return ends;
+  Arg least = build_int(b, INT32_MIN), most = build_int(b, INT32_MAX);
+  ends = build(b, OP_aten_clamp_default, ARGS(arg_node(ends), least, most));
+  return build_to(b, ends, DT_I32);
+}
+
+static Node *groups(Build *b, Node *x, Node *y) {
+  return build(b, OP_aten__grouped_mm_default,
+               ARGS(arg_node(x), arg_node(y), arg_node(narrow_ends(b))));
+}
+
+Node *expand_grouped_mm_fallback(Build *b) {
+  Node *x = build_input(b, "input"), *y = build_input(b, "weight");
+  infer_rank(&b->in, &x->type, 2, 2);
+  infer_rank(&b->in, &y->type, 3, 3);
+  return groups(b, x, y);
+}
+
+Node *expand_grouped_mm_fallback_backward(Build *b) {
+  Node *x = build_input(b, "input"), *y = build_input(b, "weight");
+  Node *grad = build_input(b, "grad_output");
+  infer_rank(&b->in, &x->type, 2, 2);
+  infer_rank(&b->in, &y->type, 3, 3);
+  infer_rank(&b->in, &grad->type, 2, 2);
+  infer_same_size(&b->in, grad->type.shape[0], x->type.shape[0], "rows and their gradient");
+  infer_same_size(&b->in, grad->type.shape[1], y->type.shape[2], "columns of gradient and weight");
+  return build_pair(b, groups(b, grad, build_transpose(b, y, 1, 2)),
+                    groups(b, build_transpose(b, x, 0, 1), grad));
+}
+
+/* ---- inner, cross and outer products ---- */
+
 /* Over the last axis of both. */
 Node *expand_inner(Build *b) {
   Node *x = build_self(b), *y = build_input(b, "other");

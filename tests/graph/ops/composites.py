@@ -19,6 +19,7 @@ ARRAYS = {
     "ul": f32(16, 4), "bl": f32(16), "wg": f32(12, 6), "ug": f32(12, 4), "bg": f32(12),
     "wr": f32(4, 6), "ur": f32(4, 4), "v": f32(4, 3, 2), "g": f32(1, 3, 1), "img": f32(1, 2, 9, 7),
     "rows": f32(7, 4), "mats": f32(3, 4, 5), "ends": np.array([2, 2, 6], np.int32),
+    "wide_ends": np.array([2, 2, 6]), "grads": f32(7, 5),
     "scale": np.array([.1, .2, .3, .4, .5, .6], np.float32),
     "wb": f32(3, 6, 6), "wt": f32(6, 3), "n0": np.array(1), "f0": np.array(1, np.float32),
     "zero": np.array([0, 1, -2, 3, 0, 5], np.int32), "n": rng.integers(-9, 9, (5, 6)),
@@ -83,6 +84,15 @@ def grouped(rows, mats, ends):
     for k, (a, b) in enumerate(zip([0, *ends], ends)):
         out[a:b] = rows[a:b] @ mats[k]
     return out
+
+
+def grouped_gradients(rows, mats, ends, grads):
+    """Those of the rows, and of the matrices."""
+    of_rows, of_mats = np.zeros_like(rows), np.zeros_like(mats)
+    for k, (a, b) in enumerate(zip([0, *ends], ends)):
+        of_rows[a:b] = grads[a:b] @ mats[k].T
+        of_mats[k] = rows[a:b].T @ grads[a:b]
+    return of_rows, of_mats
 
 
 def quantized(x, scale, zero, low, high):
@@ -182,6 +192,11 @@ CASES = [
     ("quantized_decomposed.dequantize_per_channel.default(b8, scale, z8, 1, -128, 127, torch.int8)",
      lambda b8, scale, z8: (b8 - z8) * scale),
     ("transformers.grouped_mm_fallback.default(rows, mats, ends)", grouped),
+    ("transformers.grouped_mm_fallback.default(rows, mats, wide_ends)", grouped),
+    ("transformers.grouped_mm_fallback_backward.default(rows, mats, ends, grads); $0[0]",
+     lambda *a: grouped_gradients(*a)[0]),
+    ("transformers.grouped_mm_fallback_backward.default(rows, mats, wide_ends, grads); $0[1]",
+     lambda *a: grouped_gradients(*a)[1]),
     # Attention that is written over what is added to it.
     ("conv2d.default(image, taps, None, [1, 1], [1, 1], [1, 1], 256); amax.default($0, []); "
      "add.Tensor(query, $1); transpose.int(key, 2, 3); matmul.default($2, $3); "
