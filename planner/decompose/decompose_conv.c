@@ -247,15 +247,29 @@ static bool has_units(Graph *g, DType t) {
   return dtype_is_half(t) || graph_rounds(g, ROUNDS_AS_CONVOLUTION);
 }
 
+/* Elements of a CPU's vector, and channels of a group that are worth a step of a sum. */
+enum { VECTOR = 16, STEP_CHANNELS = 9 };
+
 /* Groups to join so that a CPU's vectors have whole groups of results; 1: none.  So many times as
  * much is multiplied, by vectors of which a group would fill a part. */
 static int64_t groups_of_vector(const Conv *c) {
-  enum { VECTOR = 16, CHANNELS = 9, MOST = 64 };
+  enum { MOST = 64 };
   int64_t per = c->weight->type.shape[1]->value, groups = c->groups->value;
   int64_t each = c->weight->type.shape[0]->value / groups;
   for (int64_t n = 1; n <= groups && n * per <= MOST; n++)
-    if (groups % n == 0 && n * each % VECTOR == 0 && n * per >= CHANNELS) return n;
+    if (groups % n == 0 && n * each % VECTOR == 0 && n * per >= STEP_CHANNELS) return n;
   return 1;
+}
+
+/* Zeros that make the results of a group, of more than half a vector, whole vectors of a CPU, where
+ * its channels are enough for a step of their own. */
+static int64_t results_more(Build *b, const Conv *c) {
+  Dim results = c->weight->type.shape[0], channels = c->weight->type.shape[1];
+  bool known = b->in.g->host && build_wide(c->x->type.dtype) == DT_F32 && dim_is_int(c->groups) &&
+               dim_is_int(results) && dim_is_int(channels);
+  if (!known || c->groups->value < 2 || channels->value < STEP_CHANNELS) return 0;
+  int64_t each = results->value / c->groups->value;
+  return each > VECTOR / 2 ? -each & (VECTOR - 1) : 0;
 }
 
 /* How many groups to join to one: units multiply whole blocks of channels, of which groups of a few
@@ -266,7 +280,7 @@ static int64_t groups_to_join(Build *b, const Conv *c) {
   Dim per = c->weight->type.shape[1];
   bool known = dim_is_int(c->groups) && dim_is_int(per) && dim_is_int(c->weight->type.shape[0]);
   if (!known || per->value < 1 || per->value >= FEW || c->groups->value < 2) return 1;
-  if (b->in.g->host) return groups_of_vector(c);
+  if (b->in.g->host) return results_more(b, c) ? 1 : groups_of_vector(c);
   if (!has_units(b->in.g, c->x->type.dtype)) return 1;
   int64_t joined = 1;
   for (int64_t n = 2; n * per->value <= WANTED; n++)
@@ -294,6 +308,26 @@ static Node *block_diagonal(Build *b, const Conv *c, Node *w, int64_t joined) {
   tail[0] = dim_mul(g->dims, n, channels);
   tail[1] = features;
   return build_view(b, w, c->n + 2, shape);
+}
+
+/* x[.., results] with so many more after those of each group, or without them. */
+static Node *results_with_more(Build *b, const Conv *c, Node *x, int64_t more, bool has) {
+  Dim shape[GRAPH_RANK_MAX], each, zero = build_const(b, 0);
+  uint32_t last = rank_of(x) - 1;
+  each = build_const(b, c->weight->type.shape[0]->value / c->groups->value);
+  memcpy(shape, x->type.shape, last * sizeof *shape);
+  shape[last] = c->groups;
+  shape[last + 1] = has ? build_const(b, each->value + more) : each;
+  x = build_view(b, x, last + 2, shape);
+  if (has) {
+    x = build_slice(b, x, last + 1, zero, each, 1);
+  } else {
+    Dim lengths[] = {zero, build_const(b, more)};
+    x = build(b, OP_aten_constant_pad_nd_default, 2,
+              (Arg[]){arg_node(x), arg_dims(b->in.g, 2, lengths)});
+  }
+  shape[last] = dim_mul(build_dims(b), c->groups, x->type.shape[last + 1]);
+  return build_view(b, x, last + 1, shape);
 }
 
 /* ---- products in TF32 ---- */
@@ -365,7 +399,9 @@ static Node *of_windows(Build *b, const Conv *c) {
   bool before = rounds_before(b, c, joined);
   Node *w = before ? channels_before(b, decompose_rounded(b, channels_after_window(b, c->weight)))
                    : window_first(b, c->weight);
+  int64_t more = results_more(b, c);
   if (joined > 1) w = block_diagonal(b, c, w, joined);
+  if (more) w = results_with_more(b, c, w, more, false);
   Dim groups = dim_floordiv(g->dims, c->groups, build_const(b, joined));
   Node *x = decompose_channels_last(b, c->x);
   if (before) x = decompose_rounded(b, x);
@@ -374,7 +410,8 @@ static Node *of_windows(Build *b, const Conv *c) {
                 arg_dims(g, c->n, c->spread), arg_dim(groups), build_int(b, joined),
                 arg_bool(before)};
   uint32_t n = sizeof args / sizeof *args;
-  return build(b, OP_nereid_conv_default, before ? n : joined > 1 ? n - 1 : n - 2, args);
+  Node *y = build(b, OP_nereid_conv_default, before ? n : joined > 1 ? n - 1 : n - 2, args);
+  return more ? results_with_more(b, c, y, more, true) : y;
 }
 
 /* ---- few channels ---- */
@@ -595,7 +632,6 @@ static bool phases_differ(const Conv *c, const Phase *p) {
 
 /* Has each channel vectors of its own?  Strips of rows leave out what is no element. */
 static bool goes_along_rows(Build *b, const Conv *c) {
-  enum { VECTOR = 16 };
   const Dim *w = c->weight->type.shape;
   bool square = dim_is_int(w[1]) && w[0] == dim_mul(b->in.g->dims, w[1], c->groups);
   if (!dim_is(c->groups, 1) && square && small_groups(b, c)) return true;

@@ -113,6 +113,15 @@ static bool group_has_window(const Group *g) {
   return false;
 }
 
+/* A CPU computes it by strips of a row of the image, which sums along images do not have
+ * (group_row_strip). */
+static bool group_convolves(const Fusion *f, const Group *g) {
+  bool convolves = false;
+  for (size_t i = 0; i < g->nodes.len && f->graph->host; i++)
+    convolves |= graph_is(g->nodes.data[i], OP_nereid_conv_depthwise_default);
+  return convolves;
+}
+
 static bool group_has_columns(const Group *g) {
   for (size_t i = 0; i < g->nodes.len; i++)
     if (fuse_has_columns(g->nodes.data[i])) return true;
@@ -129,6 +138,7 @@ static bool group_searches(const Group *g) {
  * times, which is too expensive; on a CPU a window's rows are those of one image, read once. */
 static bool window_takes(const Fusion *f, const Group *g, const Group *own) {
   bool apart = f->graph->host && (group_has_columns(g) || (own->columns & 1));
+  if (group_convolves(f, g)) return false;
   return !apart && dim_is_int(own->r) && own->r->value <= FUSE_COLUMNS_MAX;
 }
 

@@ -628,6 +628,7 @@ PANELS = [((2, 48, 9, 7), 128, (3, 3), 1, 1, 1, 1, 64),
           ((2, 16, 6, 6), 20, (3, 3), 1, 1, 2, 1, 0),
           ((2, 24, 6, 6), 32, (3, 3), 1, 1, 8, 1, 16),
           ((1, 24, 7, 9), 96, (3, 2), 1, 1, 8, 2, 48),
+          ((2, 60, 7, 9), 72, (3, 3), 1, 1, 3, 1, 32),  # 24 of 32 columns
           ((1, 48, 7, 5), 32, (3, 3), 1, 1, 4, 1, 16),
           ((1, 40, 8, 8), 96, (3, 3), 1, 1, 1, 1, 48),
           ((1, 40, 8, 5), 80, (3, 1), 0, 1, 1, 1, 48),
@@ -675,12 +676,18 @@ def blocks(folder):
         check(same, f"panels of {shape} to {out}")
 
 
-# Images, channels, groups, sizes, window, padding, stride, dilation: gradients of convolutions that
-# are windows over the channels of a group, with the channels first and last.
-GROUPS = [(2, 32, 8, (9, 12), (3, 3), (1, 1), 1, 1), (3, 36, 9, (10, 8), (3, 3), (1, 2), 2, 1),
-          (2, 20, 10, (7, 17), (3, 2), (0, 1), (1, 2), (2, 1)),
-          (1, 16, 2, (6, 9), (1, 3), (0, 1), 1, 1),
-          (2, 40, 1, (4, 4), (3, 3), (1, 1), 1, 1)]  # so few windows that the weight is no panels
+# Images, channels, results, groups, sizes, window, padding, stride, dilation: gradients of
+# convolutions that are windows over the channels of a group, or rows of images of a group, with the
+# channels first and last.
+GROUPS = [(2, 32, 32, 8, (9, 12), (3, 3), (1, 1), 1, 1),
+          (3, 36, 36, 9, (10, 8), (3, 3), (1, 2), 2, 1),
+          (2, 20, 20, 10, (7, 17), (3, 2), (0, 1), (1, 2), (2, 1)),
+          (1, 16, 16, 2, (6, 9), (1, 3), (0, 1), 1, 1),
+          (2, 24, 24, 3, (6, 8), (3, 3), (1, 1), 1, 1),
+          (3, 48, 72, 3, (6, 8), (3, 2), (1, 0), 2, 1),
+          (2, 32, 32, 2, (5, 9), (3, 3), (2, 2), 1, 2),
+          (2, 12, 36, 12, (8, 10), (3, 3), (1, 1), 2, 1),  # several results of a channel
+          (2, 40, 40, 1, (4, 4), (3, 3), (1, 1), 1, 1)]  # few windows: the weight is no panels
 GROUPS_GRAPH = """class G(torch.nn.Module):
     def forward(self, g: "f32[{grad}]", x: "f32[{sizes}]", w: "f32[{weight}]"):
         g1 = torch.ops.aten.permute.default(g, [0, {order}])
@@ -696,22 +703,22 @@ GROUPS_GRAPH = """class G(torch.nn.Module):
 def group_gradients(folder):
     """The input's and the weight's gradient of groups of a few channels."""
     each = lambda v: [v] * 2 if isinstance(v, int) else list(v)
-    for (n, channels, groups, sizes, size, pads, stride, dilation), last in itertools.product(
-            GROUPS, (False, True)):
+    for (n, channels, results, groups, sizes, size, pads, stride, dilation), last in (
+            itertools.product(GROUPS, (False, True))):
         stride, dilation, of_group = each(stride), each(dilation), channels // groups
-        x, w = tensor(n, channels, *sizes), tensor(channels, of_group, *size)
+        x, w = tensor(n, channels, *sizes), tensor(results, of_group, *size)
         v = windows(x.astype(np.float64), size, stride, [(p, p) for p in pads], dilation)
         places = [(s + 2 * p - d * (k - 1) - 1) // t + 1
                   for s, k, p, d, t in zip(sizes, size, pads, dilation, stride)]
         v = v[:, :, :places[0], :places[1]].reshape(n, groups, of_group, *places, *size)
-        grad = tensor(n, channels, *places)
-        parted = grad.astype(np.float64).reshape(n, groups, of_group, *places)
+        grad = tensor(n, results, *places)
+        parted = grad.astype(np.float64).reshape(n, groups, results // groups, *places)
         weight = np.einsum("ngoij,ngcijkl->gockl", parted, v).reshape(w.shape)
         padded = np.zeros((n, channels, *(s + 2 * p for s, p in zip(sizes, pads))))
-        wide = w.astype(np.float64).reshape(groups, of_group, of_group, *size)
+        wide = w.astype(np.float64).reshape(groups, results // groups, of_group, *size)
         for k, l in np.ndindex(*size):
-            at = np.einsum("ngoij,goc->ngcij", parted, wide[..., k, l]).reshape(grad.shape)
-            rows, columns = k * dilation[0], l * dilation[1]
+            at = np.einsum("ngoij,goc->ngcij", parted, wide[..., k, l])
+            at, rows, columns = at.reshape(n, channels, *places), k * dilation[0], l * dilation[1]
             padded[:, :, rows:rows + stride[0] * places[0]:stride[0],
                    columns:columns + stride[1] * places[1]:stride[1]] += at
         inner = padded[:, :, pads[0]:pads[0] + sizes[0], pads[1]:pads[1] + sizes[1]]

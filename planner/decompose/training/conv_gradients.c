@@ -214,6 +214,16 @@ static Node *channel_windows(Build *b, const ConvGradient *c, Node *slid, Node *
   return parts > 1 ? build_sum(b, y, 1, false) : build_squeeze(b, y, 1);
 }
 
+/* The groups to join to one whose results fill a vector, half of whose products are then of one
+ * channel with another group's result; 1: none. */
+static int64_t groups_of_vector(const ConvGradient *c, const Node *other) {
+  enum { VECTOR = 16, JOINED = 2 };
+  Dim results = other->type.shape[1];
+  if (!dim_is_int(c->groups) || !dim_is_int(results) || c->groups->value < 1) return 1;
+  bool half = results->value / c->groups->value == VECTOR / JOINED;
+  return half && c->groups->value % JOINED == 0 ? JOINED : 1;
+}
+
 /* [window, channels of a group, o] for groups of a few channels; NULL: they do not suit. */
 static Node *small_groups_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
   enum { MOST = 8 };
@@ -224,6 +234,7 @@ static Node *small_groups_gradient(Build *b, const ConvGradient *c, Node *slid, 
                                                 c->groups)
                        : 0;
   if (!each || each > MOST || !has_channel_windows(b, c, slid, other)) return NULL;
+  if (groups_of_vector(c, other) > 1) return NULL; /* groups_by_rows */
   int64_t parts = parts_of_images(b, c, other);
   slid = decompose_channels_last(b, slid);
   other = decompose_channels_last(b, other);
@@ -234,16 +245,38 @@ static Node *small_groups_gradient(Build *b, const ConvGradient *c, Node *slid, 
   return build_cat(b, (uint32_t)each, y, c->n);
 }
 
+/* [window, c] as [c, 1, window] */
+static Node *as_channel_weight(Build *b, const ConvGradient *c, Node *y) {
+  uint32_t axes[GRAPH_RANK_MAX];
+  axes[0] = c->n;
+  for (uint32_t i = 0; i < c->n; i++) axes[i + 1] = i;
+  return build_unsqueeze(b, build_permute(b, y, axes), 1);
+}
+
+/* The gradient where several results are of one channel: [o, 1, window]; NULL: they do not suit. */
+static Node *multiplied_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  Dim results = other->type.shape[1], shape[GRAPH_RANK_MAX];
+  bool lone = slid->type.shape[1] == c->groups && dim_is_int(c->groups) && dim_is_int(results);
+  if (!lone || !has_channel_windows(b, c, other, other)) return NULL;
+  int64_t parts = parts_of_images(b, c, other);
+  Node *x = decompose_channels_last(b, slid);
+  uint32_t rank = rank_of(x);
+  memcpy(shape, x->type.shape, rank * sizeof *shape);
+  shape[rank] = build_const(b, results->value / c->groups->value);
+  x = build_expand(b, build_unsqueeze(b, x, rank), rank + 1, shape);
+  shape[rank - 1] = results;
+  x = build_view(b, x, rank, shape);
+  Node *y = channel_windows(b, c, x, decompose_channels_last(b, other), parts);
+  return as_channel_weight(b, c, y);
+}
+
 /* The gradient for one channel a group: [c, 1, window]. */
 static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
   Node *y = has_channel_windows(b, c, slid, other)
                 ? channel_windows(b, c, decompose_channels_last(b, slid),
                                   decompose_channels_last(b, other), parts_of_images(b, c, other))
                 : channel_sums(b, c, slid, other); /* [window, c] */
-  uint32_t axes[GRAPH_RANK_MAX];
-  axes[0] = c->n;
-  for (uint32_t i = 0; i < c->n; i++) axes[i + 1] = i;
-  return build_unsqueeze(b, build_permute(b, y, axes), 1);
+  return as_channel_weight(b, c, y);
 }
 
 /* Are x's channels rows of boxes? */
@@ -335,8 +368,9 @@ static Node *weight_parts(Build *b, const ConvGradient *c, Node *slid, Node *oth
                     build_int(b, parts), arg_bool(true)));
 }
 
-/* Into how many parts the sum of such a gradient is cut. */
-static int parts_by_rows(Build *b, const ConvGradient *c, const Node *y, const Window *w) {
+/* Into how many parts the sum of such a gradient, of so many groups, is cut. */
+static int parts_by_rows(Build *b, const ConvGradient *c, const Node *y, const Window *w,
+                         int64_t groups) {
   enum { OPEN_IMAGES = 8 };
   const ValueType *grad = &y->args[0].node->type;
   Dims *d = build_dims(b);
@@ -345,27 +379,97 @@ static int parts_by_rows(Build *b, const ConvGradient *c, const Node *y, const W
   for (uint32_t i = 1; i <= c->n; i++) windows *= dim_likely(d, grad->shape[i]);
   for (uint32_t i = 1; i < y->type.rank; i++) result *= y->type.shape[i]->value;
   if (images < 1) images = OPEN_IMAGES;
+  images = (images + groups - 1) / groups;
   Tile t = weight_rows_tile(outputs->value, w, grad->shape[c->n]->value);
   int64_t channels = outputs->value + size_from_end(w->input, 1)->value;
   int64_t read = images * windows * channels, size = (int64_t)dtype_bytes(grad->dtype);
-  return weight_rows_parts(read * size, result / (t.bm * t.bn) + 1, result * size);
+  int64_t tiles = groups * (result / (t.bm * t.bn) + 1);
+  return weight_rows_parts(read * size, tiles, result * size);
+}
+
+/* Are strides known, and do they divide the sizes of images? */
+static bool has_whole_strides(const ConvGradient *c, const Node *slid) {
+  for (uint32_t i = 0; i < c->n; i++)
+    if (!dim_is_int(c->stride[i]) || !dim_divisible(slid->type.shape[i + 2], c->stride[i]->value))
+      return false;
+  return true;
 }
 
 /* [o, window, c] on a CPU, by rows of images; NULL: they do not suit. */
 static Node *gradient_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
-  if (!b->in.g->host || !dim_is(c->groups, 1)) return NULL;
-  for (uint32_t i = 0; i < c->n; i++)
-    if (!dim_is_int(c->stride[i]) || !dim_divisible(slid->type.shape[i + 2], c->stride[i]->value))
-      return NULL;
+  if (!b->in.g->host || !dim_is(c->groups, 1) || !has_whole_strides(c, slid)) return NULL;
   Node *y = weight_parts(b, c, slid, other, 1);
   Window w = window_of(b->in.g, y);
   if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
-  int parts = parts_by_rows(b, c, y, &w);
+  int parts = parts_by_rows(b, c, y, &w, 1);
   y = parts == 1 ? build_squeeze(b, y, 1)
                  : build_sum(b, weight_parts(b, c, slid, other, parts), 1, false);
   uint32_t axes[GRAPH_RANK_MAX];
   axes[0] = c->n + 1;
   for (uint32_t i = 0; i <= c->n; i++) axes[i + 1] = i;
+  return build_permute(b, y, axes);
+}
+
+/* [n, groups * c, sizes] as images of one group each, the first group's before the others'. */
+static Node *images_of_groups(Build *b, const ConvGradient *c, Node *x) {
+  uint32_t axes[GRAPH_RANK_MAX];
+  Node *y = by_groups(b, c, x); /* [groups, n, sizes, c] */
+  y = merged(b, y, 0, 2);
+  for (uint32_t i = 0; i < rank_of(y); i++) axes[i] = i == 0 ? 0 : i == 1 ? rank_of(y) - 1 : i - 1;
+  return build_permute(b, y, axes);
+}
+
+/* y[joined groups, window, all channels, all results] without those of different groups:
+ * [groups, window, channels of a group, results of a group]. */
+static Node *of_own_group(Build *b, Node *y, int64_t joined) {
+  enum { JOINED_MOST = 2 };
+  Node *own[JOINED_MOST];
+  uint32_t last = rank_of(y) - 1;
+  if (joined == 1) return y;
+  int64_t channels = y->type.shape[last - 1]->value / joined;
+  int64_t results = y->type.shape[last]->value / joined;
+  for (int64_t i = 0; i < joined; i++) {
+    Node *x = build_slice(b, y, last - 1, build_const(b, i * channels),
+                          build_const(b, (i + 1) * channels), 1);
+    x = build_slice(b, x, last, build_const(b, i * results), build_const(b, (i + 1) * results), 1);
+    own[i] = build_unsqueeze(b, x, 1);
+  }
+  return merged(b, build_cat(b, (uint32_t)joined, own, 1), 0, 2);
+}
+
+/* The most parts up to `most` into which a group's sum of `steps` can be cut evenly. */
+static int even_parts(int64_t steps, int most) {
+  while (most > 1 && steps % most) most--;
+  return most;
+}
+
+/* [groups, o, window, c] on a CPU: images of groups follow each other in memory, and parts of the
+ * sum are those of groups; NULL: they do not suit. */
+static Node *groups_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  if (!b->in.g->host || !dim_is_int(c->groups) || c->groups->value < 2) return NULL;
+  ConvGradient all = *c;
+  int64_t joined = groups_of_vector(c, other), groups = c->groups->value / joined;
+  Dim steps = infer_product(&b->in, other->type.shape + 2, c->n - 1);
+  steps = dim_mul(build_dims(b), steps, other->type.shape[0]);
+  if (!dim_is_int(steps) || !has_whole_strides(c, slid)) return NULL;
+  all.groups = build_const(b, groups);
+  slid = images_of_groups(b, &all, slid);
+  other = images_of_groups(b, &all, other);
+  Node *y = weight_parts(b, c, slid, other, (int)groups);
+  Window w = window_of(b->in.g, y);
+  if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
+  int parts = even_parts(steps->value, parts_by_rows(b, c, y, &w, groups));
+  if (parts > 1) {
+    Dim shape[GRAPH_RANK_MAX];
+    y = weight_parts(b, c, slid, other, parts * (int)groups);
+    shape[0] = all.groups;
+    shape[1] = build_const(b, parts);
+    memcpy(shape + 2, y->type.shape + 1, (rank_of(y) - 1) * sizeof *shape);
+    y = build_sum(b, build_view(b, y, rank_of(y) + 1, shape), 1u << 1, false);
+  }
+  y = of_own_group(b, y, joined);
+  uint32_t axes[GRAPH_RANK_MAX], last = rank_of(y) - 1;
+  for (uint32_t i = 0; i <= last; i++) axes[i] = i == 0 ? 0 : i == 1 ? last : i - 1;
   return build_permute(b, y, axes);
 }
 
@@ -397,7 +501,10 @@ static Node *weight_gradient(Build *b, const ConvGradient *c) {
   if (is_depthwise(c)) return channel_gradient(b, c, slid, other);
   Node *few = small_groups_gradient(b, c, slid, other);
   if (few) return outputs_first(b, c, few);
+  Node *many = multiplied_gradient(b, c, slid, other);
+  if (many) return many;
   Node *y = gradient_by_rows(b, c, slid, other);
+  if (!y) y = groups_by_rows(b, c, slid, other);
   WindowRows rows = window_of_gradient(c);
   if (y) {
     y = build_to(b, y, c->weight->type.dtype);
