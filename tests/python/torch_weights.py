@@ -86,6 +86,34 @@ def step(name, net, compiled, eager):
     tally.check(not wrong, f"{name}: gradients of {wrong} differ from eager's")
 
 
+def check_frozen():
+    """The option `freezing`: weights are constants until three changes were seen."""
+    import nereid.torch_backend as backend
+
+    torch.manual_seed(0)
+    net = make().eval()
+    eager, x = copy.deepcopy(net), torch.randn(3, 3, 32, 32)
+    compiled = torch.compile(net, backend="nereid", options={"freezing": True})
+    held = []
+    for name in ("nothing", "copy_", "load_state_dict", ".data is another tensor", "set_",
+                 ".data", "NumPy"):
+        with torch.no_grad():
+            CHANGES[name](net)
+            eager.load_state_dict(net.state_dict())
+            tally.check(agree(compiled(x), eager(x)), f"{name}: frozen weights are not eager's")
+        held.append(sum(one.held is not None for one in [*backend._programs][-1].segments))
+    tally.check(held == [1, 1, 1, 1, 0, 0, 0], f"segments with constants after changes: {held}")
+    net.zero_grad()
+    compiled(x).square().mean().backward()
+    tally.check(net.first.weight.grad is not None, "frozen weights have no gradients")
+    with torch.no_grad():  # another graph holds them again, and does not see what nothing counts
+        torch._dynamo.reset()
+        compiled = torch.compile(net, backend="nereid", options={"freezing": True})
+        first = compiled(x)
+        net.up.weight.data.mul_(2)
+        tally.check(torch.equal(compiled(x), first), "a write through .data is seen")
+
+
 def main():
     torch.manual_seed(0)
     net = make()
@@ -107,4 +135,5 @@ if torch is None:
     tally.check(True, "")
 else:
     main()
+    check_frozen()
 sys.exit(tally.report())

@@ -42,6 +42,7 @@ from nereid.torch_backend.passes.strides import (report_strides, save_images_cha
 from nereid.torch_backend.passes.written_regions import give_written
 from nereid.torch_backend.segments.called import called_modules
 from nereid.torch_backend.segments.cuda_graphs import forget, recorded
+from nereid.torch_backend.segments.held import held_of
 from nereid.torch_backend.segments.program import Program, Programs, written_inputs
 
 
@@ -70,7 +71,8 @@ def _keep_saved() -> None:
 
 def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: str,
              recorder=None, stores: bool = False, warnings: Warnings | None = None,
-             made: list | None = None, embedding: Embedding = Embedding()) -> Callable:
+             made: list | None = None, embedding: Embedding = Embedding(),
+             given: list | None = None) -> Callable:
     begin = time.perf_counter()
     if embedding.change is not None:
         embedding.change(module)
@@ -89,8 +91,9 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         take_strides(module, examples)
     if kind == "inference":
         chunk_logits(module, settings)
+    held = held_of(module.graph, given) if kind == "inference" and given else None
     program = Program(module, settings, kind, next(_numbers), recorder, warnings,
-                      limits=embedding.limits)
+                      limits=embedding.limits, held=held)
     program.seconds += time.perf_counter() - begin
     if settings.waits or recorder is not None:
         program.finish()
@@ -159,7 +162,7 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
             late = Original(graph) if returned else None  # a backward graph, at its first run
             try:
                 return _compile(graph, examples, settings, kind, recorder, stores, warnings, made,
-                                embedding)
+                                embedding, given)
             except Exception as error:
                 if late is None or settings.verify or not may_be_caught(error):
                     raise
@@ -176,6 +179,8 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
         return SerializableAOTDispatchCompiler(StoredProgram, compile) if stores else compile
 
     stores = ahead or may_store(module, inputs, settings, recorder)
+    freezes = settings.freezes and not ahead
+    given = [*module.parameters(), *module.buffers(), *inputs] if freezes else None
     guard(module)
     keep_attention(module, settings)
     compiled = aot_autograd(

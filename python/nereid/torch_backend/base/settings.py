@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from dataclasses import dataclass, field, fields
 from typing import Any, Callable
 
@@ -142,6 +143,9 @@ class Settings:
         "`torch._functorch.config.activation_memory_budget` says")
     fallback_random: bool = _option(False, _flag,
         "`True` draws the numbers that eager PyTorch draws, by PyTorch's operators")
+    freezing: bool | None = _option(None, _flag_or_none,
+        "`True` takes parameters and buffers on a CPU as [constants](#frozen-weights) of graphs "
+        "without gradients; by default as `torch._inductor.config.freezing` says")
     verify: bool = _option(False, _flag,
         "`True` [compares](#seeing-what-it-does) each segment with PyTorch")
     dump: str = _option("", _folder,
@@ -159,6 +163,12 @@ class Settings:
         """Which runs of an executable are CUDA graphs (nereid_graph_replay): those that come again,
         as far as PyTorch's own graphs do not have them, or none."""
         return _NEVER if self.mode in ("eager", "max-autotune-no-cudagraphs") else _REPEATED
+
+    @property
+    def freezes(self) -> bool:
+        if self.freezing is not None:
+            return self.freezing
+        return getattr(sys.modules.get("torch._inductor.config"), "freezing", False)
 
     @property
     def waits(self) -> bool:

@@ -43,7 +43,7 @@ def _is_small(module: torch.fx.GraphModule, inputs) -> bool:
 
 def may_store(module: torch.fx.GraphModule, inputs, settings: Settings, recorder) -> bool:
     """Runs that somebody watches, and graphs that PyTorch records, are compiled in each process."""
-    if recorder or settings.verify or settings.dump or settings.cuda_graphs:
+    if recorder or settings.verify or settings.dump or settings.cuda_graphs or settings.freezes:
         return False
     if settings.cache_autograd is None:
         return not _is_small(module, inputs)

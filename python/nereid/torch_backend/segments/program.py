@@ -148,10 +148,11 @@ class Program:
 
     def __init__(self, module: torch.fx.GraphModule, settings: Settings, kind: str,
                  number: int = 0, recorder=None, warnings: Warnings | None = None,
-                 region: str = "", limits: dict | None = None):
+                 region: str = "", limits: dict | None = None, held: dict | None = None):
         self.module, self.settings, self.kind = module, settings, kind
         self.number, self.recorder, self.region = number, recorder, region
         self.warnings, self.limits = warnings or Warnings(), limits
+        self.held = held or {}  # {placeholder: weight} that segments may have as constants
         self.writes = _writes()
         self.seconds = 0.0
         self.failure: Exception | None = None  # for which PyTorch runs the graph
@@ -338,7 +339,7 @@ class Program:
                 self.warnings.warn_of_dense(node, self.reasons[node], count_scores(node))
 
     def _steps(self, steps: list, refused: dict) -> list:
-        plans = [SegmentPlan(step, self.number_of_symbol, refused)
+        plans = [SegmentPlan(step, self.number_of_symbol, refused, self.held)
                  if isinstance(step, Segment) else step for step in steps]
         needed: set = set(self.output.all_input_nodes)
         for step in plans:
@@ -390,7 +391,8 @@ class Program:
         released = plan.released(set(self.placeholders))
         overwritten = plan.overwritten(released) if self._overwrites else ()
         released = released if lends else None
-        key = f"{plan.device} {released} {overwritten}\n{source}"
+        held = [id(self.held[node]) for node in plan.held()]
+        key = f"{plan.device} {released} {overwritten} {held}\n{source}"
         if key not in self._kept:
             self._kept[key] = Compiled(plan, self.settings, self.shape_env, released,
                                        self.limits, overwritten)

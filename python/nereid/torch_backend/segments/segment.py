@@ -22,11 +22,12 @@ from nereid.torch_backend.base.log import line_of
 from nereid.torch_backend.base.nodes import (is_number, is_tensor, is_view, storage_of,
                                               values_of)
 from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.segments.held import Held
 from nereid.torch_backend.segments.numbers import with_numbers
 from nereid.torch_backend.segments.partition import Segment
 from nereid.torch_backend.segments.reasons import is_counted
 from nereid.torch_backend.segments.regions import is_graph
-from nereid.torch_backend.segments.text import Text, order_of, type_of
+from nereid.torch_backend.segments.text import Text, held_name, order_of, type_of
 
 _LARGEST = 2**62  # size
 _LARGEST_NUMBER = 2**63 - 1
@@ -34,6 +35,7 @@ _OWN_NAME = re.compile(r"\bv_(?=\w)")  # the beginning of names in the text
 _FIXED = re.compile(r"\w+\[[\d,]*\]")  # a type without open sizes
 _ALIGNMENT = 16  # of tensors that kernels read where they are
 _OVERWRITTEN_LEAST = 1 << 20  # bytes of a tensor whose memory is worth being used again
+_RENEWALS_MOST = 4  # of weights that a segment has as constants
 _GAPS_MOST = 16  # times the elements of a tensor, of the memory that it is a view of
 
 
@@ -92,8 +94,10 @@ def _is_saved(node) -> bool:
 class SegmentPlan:
     """What goes into a segment, what comes out, and its text."""
 
-    def __init__(self, segment: Segment, number_of_symbol: dict, refused: dict):
+    def __init__(self, segment: Segment, number_of_symbol: dict, refused: dict,
+                 held: dict | None = None):
         self.device = segment.device
+        self.may_hold = held or {}  # {placeholder: weight}
         self.nodes = self._with_views(segment, refused)
         self.inside = set(self.nodes)
         self.inputs = [node for node in self._operands() if node not in self.inside]
@@ -220,14 +224,23 @@ class SegmentPlan:
         return [node for node in self.inputs
                 if node not in written and has_gaps(node.meta["val"])]
 
+    def held(self) -> list:
+        """The inputs that are weights, read where they are, and not written."""
+        if self.device.type != "cpu" or not self.may_hold:
+            return []
+        left = {node.args[0] for node in self.nodes
+                if node.target is torch.ops.aten.copy_.default} | set(self.with_gaps())
+        return [node for node in self.inputs if node in self.may_hold and node not in left
+                and node not in self.views.values()]
+
     def _write(self) -> tuple[str, Text]:
-        text, gaps = Text(), set(self.with_gaps())
+        text, gaps, held = Text(), set(self.with_gaps()), set(self.held())
         for node in self.inputs:
             value = node.meta["val"]
             if node in gaps:
                 text.input_with_gaps(node)
             else:
-                text.input(node, None if is_number(value) else order_of(value))
+                text.input(node, None if is_number(value) else order_of(value), node in held)
         for node in self.nodes:
             if node.target is torch.ops.aten.copy_.default:
                 text.update(node, order_of(node.args[0].meta["val"]))
@@ -367,6 +380,11 @@ class Compiled:
                         "overwritten": overwritten}
         self.overwritten = overwritten
         self.text = text
+        held = set(plan.held())
+        weights = [(i, held_name(node), self._order(node), plan.may_hold[node])
+                   for i, node in enumerate(plan.inputs) if node in held]
+        self.held = Held(weights) if weights else None
+        self.renewals = 0
         self.graph = self.executable = None
         self.title = "a segment"
         orders = [(i, self._order(node)) for i, node in enumerate(plan.inputs)]
@@ -387,14 +405,21 @@ class Compiled:
     def compile(self) -> None:
         """Makes the executable; by any thread, which holds the interpreter's lock for a moment."""
         try:
-            graph = _nereid.Graph("<graph>", self.source.encode(), None, [], [], [])
-            self.device = driver.device(self.name)
-            executable = graph.compile(self.device, {**self.options, "keep": True})
+            with self.held.file() if self.held else contextlib.nullcontext() as weights:
+                graph = _nereid.Graph("<graph>", self.source.encode(), weights, [], [], [])
+                self.device = driver.device(self.name)
+                executable = graph.compile(self.device, {**self.options, "keep": True})
         except NereidError as error:
             if self.plan is None:
                 raise
             raise Refused(refusals(error, self.text, self.plan)) from error
         self.graph, self.executable = graph, executable
+
+    def _renew(self, values: list) -> None:
+        """Weights were written, or are others.  Where that comes again they are inputs."""
+        self.renewals += 1
+        self.held = self.held.again(values) if self.renewals < _RENEWALS_MOST else None
+        self.compile()
 
     # ---- storing ----
 
@@ -526,7 +551,12 @@ class Compiled:
             self.device.set_threads(_ALL_THREADS)
 
     def _results(self, values: list):
+        if self.held is not None and not self.held.are(values):
+            self._renew(values)
         given = self._in_order(values)
+        if self.held is not None:
+            held = self.held.positions
+            given = [value for i, value in enumerate(given) if i not in held]
         stream, workspace = 0, None
         if self.cuda:
             stream = torch._C._cuda_getCurrentRawStream(self.index)

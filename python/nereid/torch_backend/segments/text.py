@@ -53,6 +53,11 @@ def _argument(value: Any, names: dict) -> str:
     raise TypeError(f"a {type(value).__name__} as an argument")
 
 
+def held_name(node) -> str:
+    """The name of an input that a segment may have as a weight."""
+    return f"p_{node.name}"
+
+
 class Text:
     """The text of a graph, line by line; which node made a line is known.
 
@@ -110,16 +115,20 @@ class Text:
         self.results[node] = Writer(self, node).results()
         self.owner = outer
 
-    def input(self, node, order) -> None:
-        """A tensor whose axes are in memory in that order, or a number."""
+    def input(self, node, order, held: bool = False) -> None:
+        """A tensor whose axes are in memory in that order, or a number.  One that is `held` is a
+        parameter of the text."""
         value, name = node.meta["val"], self._name(node)
         if order is None or is_plain(order):
+            if held:
+                name = self.names[node] = held_name(node)
             self.parameters.append(f'{name}: "{type_of(value)}"')
             return
-        self.parameters.append(f'm_{node.name}: "{type_of(value, order)}"')
+        given = held_name(node) if held else f"m_{node.name}"
+        self.parameters.append(f'{given}: "{type_of(value, order)}"')
         axes = list(inverse(order))
         self._line(f'{name}: "{type_of(value)}" = '
-                   f"torch.ops.aten.permute.default(m_{node.name}, {axes})", node)
+                   f"torch.ops.aten.permute.default({given}, {axes})", node)
 
     def input_with_gaps(self, node) -> None:
         """A tensor that is a view of more memory than its elements take."""
