@@ -14,6 +14,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
 import quick_cc  # noqa: E402
+from built_ptx import built_ptx  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODELS, SOURCES = ROOT / "tests/models", ROOT / "tests/graph/aot"
@@ -85,16 +86,11 @@ def check_case(project, case, out, before=()):
 
 def assemble(project, ptxas):
     """The PTX in the generated C, kernel by kernel."""
-    for file in sorted(project.glob("kernels_sm_*.c")):
-        target = file.stem.removeprefix("kernels_")
-        for name, body in re.findall(r"char (\w+)_ptx\[\] =\n(.*?);\n\n", file.read_text(), re.S):
-            strings = re.findall(r'^    "(.*)"$', body, re.M)
-            text = "".join(strings).replace("\\n", "\n")
-            text = re.sub(r"\\(.)", r"\1", text)
-            ptx = project / f"{name}.ptx"
-            ptx.write_text(text)
-            run(ptxas, f"-arch={target}", "-o", os.devnull, ptx)
-            ptx.unlink()
+    for target, name, text in built_ptx(project):
+        ptx = project / f"{name}.ptx"
+        ptx.write_text(text)
+        run(ptxas, f"-arch={target}", "-o", os.devnull, ptx)
+        ptx.unlink()
 
 
 def has_gpu():
