@@ -80,9 +80,12 @@ static void note_access(Forwarding *s, NestStmt *st) {
   }
 }
 
+/* Does it say, where loops were joined, that a variable has no value from before? */
+static bool undefines(const NestStmt *st) { return st->code == NEST_OP && st->op == TILE_UNDEF; }
+
 static void note_definitions_of(Forwarding *s, const NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next) {
-    for (uint32_t i = 0; i < st->ndsts; i++) {
+    for (uint32_t i = 0; i < st->ndsts && !undefines(st); i++) {
       s->def[st->dsts[i].var->id] = st;
       s->ndefs[st->dsts[i].var->id]++;
     }
@@ -648,7 +651,9 @@ static void remove_copy(Forwarding *s, Copy *c) {
     if (address && address->parent == b && address->dsts[0].var != c->base.var &&
         s->uses[address->dsts[0].var->id] == 1)
       nest_remove(address);
-    if (c->zero) nest_remove(c->zero);
+    NestStmt *before = c->load->prev;
+    if (c->zero || (before && undefines(before) && same_ref(&before->dsts[0], &c->load->dsts[0])))
+      nest_remove(c->zero ? c->zero : before);
     nest_remove(c->load);
   }
   remove_empty(b);
