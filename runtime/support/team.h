@@ -1,7 +1,8 @@
 /* A team: the threads that run a launch on a CPU together.
  *
  * The thread that launches is a member, number 0.  The others look out for the next launch for a
- * moment and then sleep, so that they take no core from other processes.  A launch wakes them if
+ * moment and then sleep, so that they take no core from other processes; while launches follow each
+ * other closely, they look out until the next one is late.  A launch wakes them if
  * the model of costs expects them to repay it; a smaller one is shared with those that are awake,
  * and the smallest ones run on the launching thread alone.
  *
@@ -63,9 +64,12 @@ struct Waiting {
 enum { TEAM_MOST = 1024 };         /* threads */
 enum { TEAM_AT_ONCE_MOST = 1024 }; /* programs of a launch that has a thread for each */
 
-/* Nanoseconds: of a launch that is shared with members who are awake; of one that wakes members;
- * of each member's share at least; how long members look out for the next launch. */
-enum { TEAM_SHARED_NS = 8000, TEAM_WAKING_NS = 50000, TEAM_EACH_NS = 4000, TEAM_SPIN_NS = 20000 };
+/* Nanoseconds: of a launch that is shared with members who are awake; of one that wakes members,
+ * which takes 8 us for four threads of a Sapphire Rapids; of each member's share at least; how long
+ * members look out for the next launch, and how long where launches followed each other in such a
+ * time, as calls from Python do after 15 to 40 us. */
+enum { TEAM_SHARED_NS = 8000, TEAM_WAKING_NS = 30000, TEAM_EACH_NS = 4000 };
+enum { TEAM_SPIN_NS = 20000, TEAM_NEAR_NS = 100000 };
 
 /* The same for programs that wait: how long none is begun before there are more threads, before
  * somebody is told, and between the times that whoever launches is asked whether to go on. */
@@ -95,6 +99,8 @@ struct Crew {
   int waking; /* atomic: members below it are woken */
   Part *parts;
   Member *members;
+  int64_t ended;      /* when the last launch that was shared ended; of who has `taken` */
+  int32_t spin_ns;    /* atomic: how long members look out */
   bool stop;                         /* atomic */
   _Alignas(64) uint32_t epoch;       /* atomic: launches so far */
   _Alignas(64) uint32_t taken;       /* atomic: a launch has the members */
@@ -122,10 +128,10 @@ static inline bool team_is(const uint32_t *at, uint32_t value) {
   return __atomic_load_n(at, __ATOMIC_SEQ_CST) == value;
 }
 
-/* Spins for a moment; is *at == value, or != value, as `equal` says? */
-static inline bool team_spin(const uint32_t *at, uint32_t value, bool equal) {
+/* Spins for so long; is *at == value, or != value, as `equal` says? */
+static inline bool team_spin(const uint32_t *at, uint32_t value, bool equal, int32_t ns) {
   enum { LOOKS = 32 };
-  for (int64_t end = team_now_ns() + TEAM_SPIN_NS;;) {
+  for (int64_t end = team_now_ns() + ns;;) {
     for (int i = 0; i < LOOKS; i++, team_relax())
       if (team_is(at, value) == equal) return true;
     if (team_now_ns() >= end) return false;
@@ -187,7 +193,8 @@ static inline void *team_member(void *argument) {
   Crew *c = m->crew;
   for (;;) {
     __atomic_add_fetch(&c->looking_out, 1, __ATOMIC_RELAXED);
-    const bool soon = team_spin(&c->epoch, m->seen, false);
+    const int32_t ns = __atomic_load_n(&c->spin_ns, __ATOMIC_RELAXED);
+    const bool soon = team_spin(&c->epoch, m->seen, false, ns);
     __atomic_sub_fetch(&c->looking_out, 1, __ATOMIC_RELAXED);
     if (!soon) team_sleep(m, &c->epoch, m->seen, false);
     m->seen = __atomic_load_n(&c->epoch, __ATOMIC_SEQ_CST);
@@ -397,6 +404,8 @@ static inline void team_together(Crew *c, int threads, bool waking, TeamBody *bo
     waiting->parts = c->parts;
     waiting->threads = threads;
   }
+  const bool near = team_now_ns() - c->ended < TEAM_NEAR_NS;
+  __atomic_store_n(&c->spin_ns, near ? TEAM_NEAR_NS : TEAM_SPIN_NS, __ATOMIC_RELAXED);
   __atomic_store_n(&c->taking, threads, __ATOMIC_RELAXED);
   __atomic_store_n(&c->waking, waking ? threads : 0, __ATOMIC_RELAXED);
   __atomic_store_n(&c->inside, TEAM_OPEN, __ATOMIC_RELEASE);
@@ -405,8 +414,9 @@ static inline void team_together(Crew *c, int threads, bool waking, TeamBody *bo
   body(context, c->parts, 0, threads);
   const bool others = __atomic_and_fetch(&c->inside, ~TEAM_OPEN, __ATOMIC_SEQ_CST) != 0;
   if (waiting) team_end_waiting(waiting, &c->inside);
-  else if (others && !team_spin(&c->inside, 0, true))
+  else if (others && !team_spin(&c->inside, 0, true, TEAM_SPIN_NS))
     team_sleep(&c->members[0], &c->inside, 0, true);
+  c->ended = team_now_ns();
 }
 
 /* Threads for a launch, by its cost; 1: it is not worth sharing.  A cost that is not a number is
@@ -539,6 +549,7 @@ static inline Team *team_new(int threads) {
   memset(c, 0, sizeof *c);
   c->team = (Team){team_run, team_run_waiting};
   c->threads = c->most = threads;
+  c->spin_ns = TEAM_SPIN_NS;
   c->started = 1;
   c->process = getpid();
   c->parts = aligned_alloc(64, (size_t)threads * sizeof *c->parts);

@@ -95,6 +95,23 @@ static void test_sleep(void) {
   team_free(team);
 }
 
+static int32_t spin_after(Team *team, long pause_ns) {
+  nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
+  launch(team, PROGRAMS, LARGE_NS, false);
+  return ((const Crew *)team)->spin_ns;
+}
+
+/* Another process may come between two launches, but not each time. */
+static void test_looking_out(void) {
+  Team *team = team_new(3);
+  bool near = false;
+  check(spin_after(team, 0) == TEAM_SPIN_NS, "the first launch is near no other");
+  for (int i = 0; i < LAUNCHES && !near; i++) near = spin_after(team, 0) == TEAM_NEAR_NS;
+  check(near, "members look out for longer where launches follow each other");
+  check(spin_after(team, 10L * TEAM_NEAR_NS) == TEAM_SPIN_NS, "and not after a pause");
+  team_free(team);
+}
+
 /* ---- other threads, other processes ---- */
 
 static void *launch_often(void *team) {
@@ -182,6 +199,7 @@ int main(void) {
   for (int threads = 1; threads <= 12; threads += threads > 3 ? 4 : 1) test_running(threads);
   test_size();
   test_sleep();
+  test_looking_out();
   test_together();
   test_fork();
   test_quota();
