@@ -1,5 +1,6 @@
 #include "graph/analysis/strided.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A term of the offset: what it multiplies one of the indices by; the number of that index, the
@@ -92,6 +93,20 @@ Node *strided_unpermuted(Node *n, uint32_t *axes) {
       axes[i] = (uint32_t)(axis < 0 ? axis + n->type.rank : axis);
     }
   return n;
+}
+
+static bool is_zero_arg(const Arg *a) {
+  bool integer = a->kind == ARG_INT && dim_is(a->dim, 0);
+  return integer || (a->kind == ARG_FLOAT && a->number == 0 && !signbit(a->number));
+}
+
+Node *strided_unpadded(Graph *g, const Node *n) {
+  if (!graph_is(n, OP_aten_constant_pad_nd_default)) return NULL;
+  Arg pad = graph_arg(g, n, "pad"), value = graph_arg(g, n, "value");
+  bool last = pad.kind == ARG_LIST && pad.n == 2 && pad.items[0].kind == ARG_INT &&
+              dim_is(pad.items[0].dim, 0) && pad.items[1].kind == ARG_INT &&
+              dim_is_int(pad.items[1].dim) && pad.items[1].dim->value >= 0;
+  return last && is_zero_arg(&value) ? n->args[0].node : NULL;
 }
 
 int64_t strided_word(DType t) { return t == DT_I8 ? STRIDED_WORD : t == DT_BF16 ? 2 : 1; }

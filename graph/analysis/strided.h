@@ -23,6 +23,9 @@ bool strided_of(Graph *g, Node *n, Strided *out);
 /* The tensor of which n is a permutation, of one or several in a row; axis i of n is `axes[i]` of
  * it. */
 Node *strided_unpermuted(Node *n, uint32_t *axes);
+/* The tensor whose elements n has, and zeros after them along the last axis; NULL: n is no such
+ * one. */
+Node *strided_unpadded(Graph *g, const Node *n);
 /* Is n in memory from its first element on, row-major and without gaps? */
 bool strided_is_dense(Graph *g, Node *n);
 

@@ -82,7 +82,8 @@ void fuse_choose_strips(Fusion *f) {
 /* The axes of panels. */
 enum { PANEL, STEP, COLUMN, ELEMENT, PANEL_AXES };
 
-/* The strides within the first panel of what is copied; false: it has none. */
+/* The strides within the first panel of what is copied, before columns that are none; false: it
+ * has none. */
 static bool strides_of_panel(const Fusion *f, Node *x, Strided *out) {
   Graph *g = f->graph;
   Dim index[PANEL_AXES], at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX], shape[PANEL_AXES];
@@ -90,9 +91,11 @@ static bool strides_of_panel(const Fusion *f, Node *x, Strided *out) {
   shape[PANEL] = dim_int(g->dims, 1);
   strided_index(g->dims, shape, PANEL_AXES, index);
   memcpy(at, index, sizeof index);
-  for (; prim_is_view(x); x = view_operand(x)) {
+  for (Node *whole; (whole = strided_unpadded(g, x)) || prim_is_view(x); x = whole) {
+    if (whole) continue;
     view_index(g, x, at, from);
     memcpy(at, from, sizeof at);
+    whole = view_operand(x);
   }
   Dim offset = linear_of_index(g->dims, at, x->type.shape, x->type.rank);
   return strided_offset(g->dims, offset, index, PANEL_AXES, out);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "graph/analysis/element_value.h"
+#include "graph/analysis/strided.h"
 #include "planner/kernels/kernel.h"
 #include "planner/plan/plan.h"
 
@@ -555,19 +556,35 @@ static void compute_group_node(Kernel *k, Node *n) {
  * word, whose elements are of rows that follow each other: a strip's parts.  Where these are a word
  * in memory, it is loaded as one. */
 
-/* The element of memory through the views of n's operand; NULL: it is computed. */
-static Node *memory_of(Kernel *k, Node *n, Dim *offset) {
+/* Where an element is: in `memory`, if `column` < `columns`, else it is 0; columns NULL: always. */
+typedef struct {
+  Node *memory;
+  Dim offset, column, columns;
+} Element;
+
+/* The element of memory through the views of n's operand; false: it is computed. */
+static bool element_of(Kernel *k, Node *n, Element *e) {
   Dim at[GRAPH_RANK_MAX], from[GRAPH_RANK_MAX];
   Node *x = n->args[0].node;
   group_index(k->f, k->group, n, at);
+  *e = (Element){0};
   while (!kernel_loads(k, x)) {
-    if (!prim_is_view(x)) return NULL;
+    Node *whole = strided_unpadded(k->graph, x);
+    if (whole && e->columns) return false;
+    if (whole) {
+      e->column = at[whole->type.rank - 1];
+      e->columns = whole->type.shape[whole->type.rank - 1];
+      x = whole;
+      continue;
+    }
+    if (!prim_is_view(x)) return false;
     view_index(k->graph, x, at, from);
     x = view_operand(x);
     for (uint32_t i = 0; i < x->type.rank; i++) at[i] = from[i];
   }
-  *offset = linear_of_index(k->graph->dims, at, x->type.shape, x->type.rank);
-  return x;
+  e->memory = x;
+  e->offset = linear_of_index(k->graph->dims, at, x->type.shape, x->type.rank);
+  return true;
 }
 
 static const char *words_at(Kernel *k, Node *memory, Dim offset, uint32_t word) {
@@ -576,20 +593,28 @@ static const char *words_at(Kernel *k, Node *memory, Dim offset, uint32_t word) 
                       kernel_index(k, at, NULL));
 }
 
-/* The word as memory has it; NULL: its elements are apart. */
+static bool is_in_word(Dims *d, const Element *first, const Element *e, uint32_t part) {
+  return e->memory == first->memory && e->column == first->column && e->columns == first->columns &&
+         e->offset == dim_add(d, first->offset, dim_int(d, part));
+}
+
+/* The word as memory has it, or 0 after the last column; NULL: its elements are apart. */
 static const char *loaded_word(Kernel *k, Node *n, const char *mask) {
-  Dims *d = k->graph->dims;
-  Dim first, offset;
-  Node *memory = memory_of(k, n, &first);
-  if (!memory || memory->type.dtype != n->type.dtype) return NULL;
-  if (!dim_divisible(first, k->nparts)) return NULL;
+  Element first, e;
+  if (!element_of(k, n, &first) || first.memory->type.dtype != n->type.dtype) return NULL;
+  if (!dim_divisible(first.offset, k->nparts)) return NULL;
   for (uint32_t i = 1; i < k->nparts; i++) {
     kernel_use_part(k, i);
-    bool next = memory_of(k, n, &offset) == memory && offset == dim_add(d, first, dim_int(d, i));
+    bool next = element_of(k, n, &e) && is_in_word(k->graph->dims, &first, &e, i);
     kernel_use_part(k, 0);
     if (!next) return NULL;
   }
-  return arena_printf(k->arena, "tl.load(%s%s)", words_at(k, memory, first, k->nparts), mask);
+  const char *words = words_at(k, first.memory, first.offset, k->nparts);
+  if (!first.columns) return arena_printf(k->arena, "tl.load(%s%s)", words, mask);
+  const char *column = kernel_index(k, first.column, NULL);
+  return arena_printf(k->arena, "tl.load(%s%s (%s < %s), other=0)", words,
+                      *mask ? arena_printf(k->arena, "%s &", mask) : ", mask=", column,
+                      kernel_index(k, first.columns, NULL));
 }
 
 /* The bits of a part, at their place in the word. */

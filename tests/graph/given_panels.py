@@ -93,6 +93,20 @@ def run(dtype, size, columns, part, devices, folder):
         check(got.shape == want.shape and error <= TOLERANCE[dtype], f"{name} on {device}: {error}")
 
 
+def copies_words(folder):
+    """Pairs that memory has next to each other go to panels as words, also where columns are
+    fewer than a panel's."""
+    (folder / "m.py").write_text("""def forward(self, x: "bf16[300, 72]", y: "bf16[100, 72]"):
+    t = torch.ops.aten.t.default(y)
+    p = torch.ops.aten.mm.default(x, t)
+    return (p,)
+""")
+    done = subprocess.run([NEREID, "graph", folder / "m.py", "--device", "cpu", "--emit", "plan"],
+                          capture_output=True, text=True)
+    whole = "xindex < 100), other=0" in done.stdout and "<< 16" not in done.stdout
+    check(whole, done.stdout + done.stderr)
+
+
 def cases():
     for columns in (False, True):
         for part in (False, True):
@@ -108,6 +122,7 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        copies_words(pathlib.Path(folder))
         for case in cases():
             if any(n in case[0] for n in args.names or [case[0]]):
                 run(*case, args.devices.split(","), pathlib.Path(folder))
