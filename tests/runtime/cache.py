@@ -157,6 +157,38 @@ def test_limit(base):
         equal(c.cache("limit", good).returncode, 0, f"limit {good!r}")
 
 
+def bytes_read(run):
+    """What `run` and the processes that it waits for read by calls."""
+    def count():
+        return int(re.search(r"rchar: (\d+)", pathlib.Path("/proc/self/io").read_text())[1])
+    before = count()
+    run()
+    return count() - before
+
+
+def test_many(base):
+    """What a process puts does not make it read all entries, of which a page of the file has one:
+    neither below the limit nor where the file is larger than it and the entries are not."""
+    c, rows, size = Cache(base), 12000, 2500
+    c.compile(1)
+    c.sql("INSERT INTO code WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE "
+          f"i < {rows}) SELECT randomblob(16), 'kernel', 'old', '', {size}, i, 0, zeroblob({size})"
+          " FROM n")
+    file = c.path.stat().st_size
+    few = file // 3
+    got = bytes_read(lambda: c.compile(2))
+    tally.check(got < few, f"below the limit {got} bytes are read, of {file}")
+    limit = {"NEREID_CACHE_LIMIT": str((size + 500) * rows >> 20) + "M"}
+    c.compile(4, **limit)  # which makes the index
+    got = bytes_read(lambda: c.compile(8, **limit))
+    tally.check(got < few, f"near the limit {got} bytes are read, of {file}")
+    equal(c.sql("SELECT count(*) FROM code"), [(rows + 4,)], "entries that fit the limit")
+    c.compile(16, NEREID_CACHE_LIMIT=f"{size * rows >> 20}M")
+    left, oldest = c.sql("SELECT count(*), min(used) FROM code")[0]
+    tally.check(0.8 * rows < left < 0.95 * rows and oldest > 1,
+                f"beyond the limit the oldest tenth goes: {left} left, from {oldest} on")
+
+
 def test_processes(base):
     """Many write, read, clear and limit at once: each run is right, and the limit holds."""
     c = Cache(base)
@@ -233,7 +265,7 @@ if shutil.which("cc") is None:
     print("1 skipped: no cc")
 else:
     with tempfile.TemporaryDirectory() as base:
-        for test in (test_empty, test_list, test_clear, test_left, test_limit, test_processes,
-                     test_odd_rows, test_damage, test_links):
+        for test in (test_empty, test_list, test_clear, test_left, test_limit, test_many,
+                     test_processes, test_odd_rows, test_damage, test_links):
             test(base)
 sys.exit(tally.report())
