@@ -511,6 +511,16 @@ static bool hits_boxes(Build *b, const Conv *c) {
   return fits && !all_are(c->n, c->stride, 1) && results > (double)TILE * g->gpu->processors;
 }
 
+/* Is one channel a signal that long windows take to many, as a Fourier transform does?  On CPUs it is a
+ * product: vectors of results hold more than one place each. */
+static bool is_spectrum(Build *b, const Conv *c) {
+  enum { TAPS_LEAST = 64, FEATURES_LEAST = 32 };
+  const Dim *w = c->weight->type.shape;
+  Dim taps = infer_product(&b->in, w + 2, c->n);
+  return b->in.g->host && dim_is(c->x->type.shape[1], 1) && dim_is_int(taps) && dim_is_int(w[0]) &&
+         taps->value >= TAPS_LEAST && w[0]->value >= FEATURES_LEAST;
+}
+
 /* The result without a bias, with its channels last. */
 static Node *own_windows(Build *b, const Conv *c, bool patches) {
   const ValueType *w = &c->weight->type;
@@ -520,7 +530,7 @@ static Node *own_windows(Build *b, const Conv *c, bool patches) {
   if (patches && has_patches(c)) return of_patches(b, c, &b->in.n->type);
   WindowRows rows;
   if (has_rows(b, c, &rows)) return of_rows(b, c, &rows);
-  return alone ? depthwise(b, c) : of_windows(b, c);
+  return alone && !is_spectrum(b, c) ? depthwise(b, c) : of_windows(b, c);
 }
 
 /* ---- transposed ones ---- */

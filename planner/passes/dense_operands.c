@@ -1,6 +1,7 @@
 /* Pass dense_operands: for GPUs, operands of products become matrices in memory where the kernel
  * that computes them anyway can write them so.  For CPUs those that are concatenated do, whose
- * kernels write their slices, and, as for tensor copies, images of convolutions are copied.
+ * kernels write their slices, and, as for tensor copies, images of convolutions are copied, also
+ * where their places are computed.
  *
  * A product reads an operand through views.  Axes that are exchanged and then joined, as the
  * gradients of queries, keys and values of all heads are, leave no matrix: an address takes
@@ -170,7 +171,7 @@ static bool multiplies_bytes(const Node *n) {
 
 /* ---- images ---- */
 
-enum { CHANNELS_LEAST = 8 };
+enum { CHANNELS_LEAST = 8, READS_LEAST = 2 /* of each element of a copy */ };
 
 /* Channels of an image are next to each other where the places of a window read them as vectors, or
  * a GPU's tensor copies as boxes: a copy gathers each element once, the kernel for each place that
@@ -185,6 +186,35 @@ static void write_channels(Build *b, Node *n, int operand) {
   if (!strided_of(g, x, &s) || dim_is(s.stride[rank_of(x) - 1], 1)) return;
   if (g->host && dim_is(s.stride[rank_of(x) - 1], 0)) return; /* a vector of one element */
   n->args[operand].node = build_op1(b, OP_nereid_dense_default, x);
+}
+
+static bool is_view(const Node *x) {
+  return x->kind == NODE_CALL && prim_kind(x->op) == PRIM_VIEW && !prim_reads_size(x);
+}
+
+/* The node below views whose places are computed: it gathers, as a reflection at borders does; and
+ * *reader, the view on it, NULL: there is none.  NULL: places are those of memory. */
+static Node *gathered_image(Node *x, Node **reader) {
+  *reader = NULL;
+  for (; is_view(x); x = view_operand(x)) *reader = x;
+  return x->kind == NODE_CALL && prim_kind(x->op) == PRIM_GATHER ? x : NULL;
+}
+
+/* An image whose places are computed is copied on CPUs where windows read most of it
+ * more than once: the kernel would compute a place for each window, and for each block of channels.
+ */
+static void write_places(Graph *g, Node *n) {
+  Node *reader, *x = gathered_image(n->args[0].node, &reader);
+  Window w = window_of(g, n);
+  Dim count = window_count(g, &w), all = value_numel(g, &n->type), channels = size_from_end(n, 1);
+  if (!x || !dim_is_int(count) || !dim_is_int(all) || !dim_is_int(channels)) return;
+  Dim own = value_numel(g, &x->type), features = size_from_end(n->args[0].node, 1);
+  if (!dim_is_int(features) || channels->value < 1 || features->value < 1) return;
+  double reads = (double)all->value / (double)channels->value * (double)count->value;
+  if (reads * (double)features->value < READS_LEAST * (double)own->value) return;
+  Node *user = reader ? reader : n;
+  Build b = build_at(g, user);
+  user->args[0].node = build_op1(&b, OP_nereid_dense_default, x);
 }
 
 /* The view that cuts an image's channels to groups (planner/decompose/small_groups.c), of which a
@@ -234,6 +264,8 @@ bool pass_dense_operands(Graph *g) {
   for (Node *n = g->first; n; n = n->next) {
     Build b = build_at(g, n);
     for (int i = 0; i < 2 && multiplies_bytes(n); i++) write_along_sum(&b, n, i);
+    if (g->host && graph_is_any(n, OP_nereid_conv_default, OP_nereid_conv_depthwise_default))
+      write_places(g, n);
     if (reads_channels(g, n)) {
       write_channels(&b, n, 0);
       bool gradient = graph_is_any(n, OP_nereid_conv_weight_default,
