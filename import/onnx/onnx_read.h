@@ -90,7 +90,7 @@ bool onnx_initializers(Onnx *r, OnnxScope *s, const Onnx__Graph *g);
 
 /* ---- onnx_sparse.c ---- */
 
-/* The same tensor with all its elements; NULL: it is of a kind that is noted as lacking.  False
+/* A sparse tensor with all its elements; NULL: it is of a kind that is noted as lacking.  False
  * after an error. */
 bool onnx_dense(Onnx *r, const Onnx__SparseTensor *s, Name name, const Onnx__Tensor **out);
 

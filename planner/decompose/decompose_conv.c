@@ -511,8 +511,8 @@ static bool hits_boxes(Build *b, const Conv *c) {
   return fits && !all_are(c->n, c->stride, 1) && results > (double)TILE * g->gpu->processors;
 }
 
-/* Is one channel a signal that long windows take to many, as a Fourier transform does?  On CPUs it is a
- * product: vectors of results hold more than one place each. */
+/* Is one channel a signal that long windows take to many, as a Fourier transform does?  On CPUs it
+ * is a product: vectors of results hold more than one place each. */
 static bool is_spectrum(Build *b, const Conv *c) {
   enum { TAPS_LEAST = 64, FEATURES_LEAST = 32 };
   const Dim *w = c->weight->type.shape;
