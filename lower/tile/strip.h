@@ -61,9 +61,12 @@ typedef struct {
   int64_t live;       /* ... and none after so many */
   bool by_elements;   /* no vector loads it */
   bool versions;      /* this is one of several versions of the kernel */
+  TileOp *loop;       /* takes rows one by one; NULL: the body has a row */
   bool shifted;       /* versions have: */
   TileValue *shift;   /* columns begin a column early where this offset of a row is odd; or NULL */
-  TileValue *odd, *even; /* its remainder by two, and the rest */
+  TileValue *stride;  /* of a loop, whose first row's number times it is the offset */
+  TileValue *odd, *even; /* its remainder by two, and the rest, but of a loop */
+  TileValue *before;     /* minus that remainder */
   StripsFit fit;
   const AxisInfo *axis; /* of the function before the pass */
   uint32_t nvalues;   /* of the function before the pass */
@@ -89,6 +92,9 @@ bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same);
 /* The scalar, of ragged rows a constant, too, before which all columns of a row are where the mask
  * is true; NULL: it is no such mask. */
 TileValue *strip_limit(const Strips *s, const TileValue *mask);
+/* Is the value one constant, and is it +0, in all places? */
+bool strip_is_constant(const TileValue *v);
+bool strip_is_zero(const TileValue *v);
 /* The limit of a mask that the loop needs; NULL: it needs none. */
 TileValue *strip_loop_limit(const Strips *s, const StripLoop *l);
 /* May thread blocks each do a part of each row?  Notes what a launch has to check. */
@@ -98,16 +104,32 @@ bool strip_shares_rows(Strips *s, const AxisInfo *axis);
 TileValue *strip_build_blocks(Strips *s);
 /* A launch checks what was noted. */
 void strip_build_pairs(Strips *s);
+/* As many programs of a kernel with versions share a multiprocessor as that number of a thread's
+ * registers allows; false: not even one does. */
+bool strip_share_registers(Strips *s, int64_t registers);
+/* The one loop of the body; NULL: there is none, or several. */
+TileOp *strip_find_loop(const TileBlock *body);
+/* The length of the rows that its iterations reduce; 0: there are none. */
+int64_t strip_loop_row(const TileBlock *body);
+/* Is an operand or a result of the op a row? */
+bool strip_touches_rows(const Strips *s, const TileOp *op);
+/* Can the ops of a kernel with a loop be made for each strip? */
+bool strip_loop_plan(Strips *s);
+/* Are the rows that iterations of the loop store apart, if the store is there? */
+bool strip_stores_apart(const Strips *s, const TileOp *store);
+/* Makes them. */
+void strip_loop_build(Strips *s);
 /* Versions of the kernel for ragged rows: loaded by elements, up to a limit.  False if the kernel
  * stays as it is; `s` has the length of the row. */
 bool strip_ragged(Strips *s);
-/* The offset of rows by which their columns may be shifted; NULL: they may not. */
-TileValue *strip_find_shift(const Strips *s);
+/* Finds the offset of rows by which their columns may be shifted; false: they may not. */
+bool strip_find_shift(Strips *s);
 /* Makes its remainder by two, and the rest. */
 void strip_build_shift(Strips *s);
-/* The address of the even element where a row of that pointer begins, as a tile of type t; NULL: it
- * is no such pointer. */
-TileValue *strip_even_row(const Strips *s, TileBuilder *b, const TileValue *pointer, Type t);
+/* The address to which a row's pointer adds columns if these are shifted, as a tile of type t, and
+ * the op that makes the columns; NULL: it is no such pointer. */
+TileValue *strip_row_start(const Strips *s, TileBuilder *b, const TileValue *pointer, Type t,
+                           const TileOp **columns);
 /* Finds the loops for `cluster` thread blocks; false if the kernel stays as it is. */
 bool strip_plan(Strips *s);
 /* Makes them. */

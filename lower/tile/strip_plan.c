@@ -358,6 +358,15 @@ static int64_t registers_of(const Strips *s, int64_t threads) {
   return most && most < n ? most : n;
 }
 
+bool strip_share_registers(Strips *s, int64_t registers) {
+  int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
+  int64_t programs = s->u->machine->peaks.threads / threads;
+  while (programs && registers_of(s, programs * threads) < registers) programs--;
+  if (programs > 1 && s->versions && !s->f->options.maxnreg)
+    s->registers = (int)registers_of(s, programs * threads);
+  return programs > 0;
+}
+
 /* Ops on rows of which the value is made, that no walk has counted. */
 static int64_t count_row_ops(Planner *p, const TileValue *v) {
   if (!v || !strip_is_row(p->s, v) || p->visited[v->id] == p->walks) return 0;
@@ -433,12 +442,7 @@ static bool hold_whole(Planner *p, int64_t threads) {
     if (x->fixed && x->loops < 2) x->held = 0;
     if (x->loops > 1) registers += each * x->held;
   }
-  if (registers < LEAST) registers = LEAST;
-  int64_t programs = s->u->machine->peaks.threads / threads;
-  while (programs && registers_of(s, programs * threads) < registers) programs--;
-  if (programs > 1 && s->versions && !s->f->options.maxnreg)
-    s->registers = (int)registers_of(s, programs * threads);
-  return programs > 0;
+  return strip_share_registers(s, registers < LEAST ? LEAST : registers);
 }
 
 static bool plan_parks(Planner *p) {

@@ -54,10 +54,12 @@ static TileValue *ragged_limit(const Strips *s, const AxisInfo *axis, const Tile
   return NULL;
 }
 
+/* Rows are loaded in the loop, if there is one. */
 static TileValue *find_limit(const Strips *s) {
   const AxisInfo *axis = axis_analyze(s->f, s->scratch);
+  const TileBlock *body = s->loop ? s->loop->regions[0] : s->f->body;
   TileValue *limit = NULL;
-  for (const TileOp *op = s->f->body->first; op && !limit; op = op->next)
+  for (const TileOp *op = body->first; op && !limit; op = op->next)
     limit = ragged_limit(s, axis, op);
   return limit;
 }
@@ -98,6 +100,7 @@ static bool find_strips(Strips *s) {
 /* Everything but the kernel's end can be inside of an `if`. */
 static bool can_move(const Strips *s) {
   int n = 0;
+  for (const TileOp *op = s->loop ? s->loop->regions[0]->first : NULL; op; op = op->next) n++;
   for (const TileOp *op = s->f->body->first; op; op = op->next) {
     if (++n > OPS_MOST) return false;
     if (op->code == TILE_NOALIAS || op->code == TILE_ASSUME || op->code == TILE_GRID_DEPENDENCY)
@@ -158,9 +161,15 @@ static bool plan_version(const Strips *s, TileBlock *body, int64_t full, int64_t
   out->live = live;
   out->versions = s->versions;
   out->by_elements = s->by_elements;
+  out->loop = s->loop ? strip_find_loop(body) : NULL;
   out->shifted = s->shifted && full < strip_count(s);
-  if (out->shifted && !(out->shift = strip_find_shift(out))) return false;
-  return strip_plan(out);
+  if (out->shifted && !strip_find_shift(out)) return false;
+  return out->loop ? strip_loop_plan(out) : strip_plan(out);
+}
+
+static void build_version(Strips *plan) {
+  if (plan->loop) strip_loop_build(plan);
+  else strip_build(plan);
 }
 
 typedef struct {
@@ -214,7 +223,7 @@ static void replace_by_versions(Strips *s) {
     const Version *x = &v.all[i];
     BUG_IF(!plan_version(s, x->body, x->full, x->live, &plan), "a version of %s has another plan",
            s->f->name);
-    strip_build(&plan);
+    build_version(&plan);
   }
 }
 
@@ -234,6 +243,7 @@ bool strip_ragged(Strips *s) {
   int64_t columns = 0;
   s->ragged = true;
   s->body = s->f->body;
+  if (!s->row) s->row = strip_loop_row(s->body), s->loop = strip_find_loop(s->body);
   if (!find_strips(s)) return false;
   bool known = tile_const_value(s->limit, &columns);
   bool given = s->limit->block && !s->limit->block->owner;
@@ -241,7 +251,7 @@ bool strip_ragged(Strips *s) {
   if (!(known || (given && can_move(s))) || !plan_row(s, known, columns, &plan)) return false;
   s->u->ordered = text_new(s->u->arena);
   tile_print(&s->u->ordered, s->f, s->u->diags);
-  if (known) strip_build(&plan);
+  if (known) build_version(&plan);
   else replace_by_versions(s);
   return true;
 }

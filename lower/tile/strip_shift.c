@@ -85,59 +85,178 @@ static bool is_masked(const Strips *s, const TileOp *op) {
   return op->code != TILE_STORE || (op->nargs > 2 && has_limit(s, op->args[2]));
 }
 
-static bool touches_rows(const Strips *s, const TileOp *op) {
-  for (uint32_t i = 0; i < op->nargs; i++)
-    if (strip_is_row(s, op->args[i])) return true;
-  return op->nresults && strip_is_row(s, op->results[0]);
-}
-
 static bool is_before(const TileOp *op, const TileOp *other) {
   while (op && op != other) op = op->next;
   return op;
 }
 
-TileValue *strip_find_shift(const Strips *s) {
-  const AxisInfo *axis = axis_analyze(s->f, s->scratch);
-  TileValue *offset = NULL;
+/* Do the block's ops take columns for addresses and masks alone, and is each access masked? */
+static bool hides_columns(const Strips *s, const TileBlock *block) {
+  for (const TileOp *op = block->first; op; op = op->next)
+    if (strip_touches_rows(s, op) && (counts_columns(s, op) || !is_masked(s, op))) return false;
+  return true;
+}
+
+/* The pointer of a load of rows whose words are aligned where their offset is even. */
+static bool loads_words(const AxisInfo *axis, const Strips *s, const TileOp *op, RowPointer *p) {
+  if (op->code != TILE_LOAD || dtype_bytes((DType)op->results[0]->type.dtype) != 2) return false;
+  return is_row_pointer(s, op->args[0], p) && has_words(axis, p);
+}
+
+/* The offset of a row that the body loads. */
+static TileValue *find_offset(const Strips *s, const AxisInfo *axis) {
   const TileOp *first = NULL; /* that accesses rows or reduces them: loops begin there */
   for (const TileOp *op = s->body->first; op; op = op->next) {
     RowPointer p;
-    if (!touches_rows(s, op)) continue;
-    if (counts_columns(s, op) || !is_masked(s, op)) return NULL;
-    bool load = op->code == TILE_LOAD;
-    if (!first && (load || op->code == TILE_STORE || op->code == TILE_REDUCE)) first = op;
-    if (offset || !load || dtype_bytes((DType)op->results[0]->type.dtype) != 2) continue;
-    bool found = is_row_pointer(s, op->args[0], &p) && has_words(axis, &p);
-    if (found && p.offset->def->parent == s->body && is_before(p.offset->def, first))
-      offset = p.offset;
+    if (!strip_touches_rows(s, op)) continue;
+    if (!first && (op->code == TILE_LOAD || op->code == TILE_STORE || op->code == TILE_REDUCE))
+      first = op;
+    if (loads_words(axis, s, op, &p) && p.offset->def->parent == s->body &&
+        is_before(p.offset->def, first))
+      return p.offset;
   }
-  return offset;
+  return NULL;
+}
+
+/* ---- rows of a loop ---- */
+
+/* A constant, or what the launch gives. */
+static bool is_given(const TileValue *v) {
+  int64_t n;
+  return (v->block && !v->block->owner) || tile_const_value(v, &n);
+}
+
+/* The number by which the iteration's number is multiplied; NULL: the offset is no such product. */
+static TileValue *stride_of(const Strips *s, const TileValue *offset) {
+  const TileOp *times = op_of(offset, TILE_MUL);
+  for (int i = 0; times && i < 2; i++)
+    if (times->args[i] == s->loop->regions[0]->params[0] && is_given(times->args[1 - i]))
+      return times->args[1 - i];
+  return NULL;
+}
+
+bool strip_stores_apart(const Strips *s, const TileOp *store) {
+  RowPointer p;
+  int64_t columns, n;
+  if (store->parent == s->body) return true;
+  TileValue *stride = is_row_pointer(s, store->args[0], &p) ? stride_of(s, p.offset) : NULL;
+  TileValue *limit = store->nargs > 2 && store->args[2] ? strip_limit(s, store->args[2]) : NULL;
+  if (!stride || !limit) return false;
+  if (!tile_const_value(limit, &columns)) return limit == stride;
+  return tile_const_value(stride, &n) && columns <= n;
+}
+
+static bool same_number(const TileValue *a, const TileValue *b) {
+  int64_t m, n;
+  return a == b || (tile_const_value(a, &m) && tile_const_value(b, &n) && m == n);
+}
+
+static TileOp *first_of_rows(const Strips *s) {
+  TileOp *op = s->body->first;
+  while (op && !strip_touches_rows(s, op)) op = op->next;
+  return op;
+}
+
+/* All rows of a program begin at odd elements, or all at even ones, where the loop's step is even.
+ * Then columns of all of them, and of what they share, are shifted alike. */
+static TileValue *find_loop_stride(const Strips *s, const AxisInfo *axis) {
+  int64_t step;
+  const TileValue *lo = s->loop->args[0];
+  const TileBlock *inner = s->loop->regions[0];
+  if (!tile_const_value(s->loop->args[2], &step) || step % 2 || lo->type.dtype != DT_I32)
+    return NULL;
+  bool early = is_given(lo) ||
+               (lo->def && lo->def->parent == s->body && is_before(lo->def, first_of_rows(s)));
+  if (!early || !hides_columns(s, inner)) return NULL;
+  for (const TileOp *op = inner->first; op; op = op->next) {
+    RowPointer p;
+    if (!loads_words(axis, s, op, &p) || p.offset->type.rank) continue;
+    TileValue *stride = stride_of(s, p.offset);
+    if (stride) return stride;
+  }
+  return NULL;
+}
+
+bool strip_find_shift(Strips *s) {
+  const AxisInfo *axis = axis_analyze(s->f, s->scratch);
+  if (!hides_columns(s, s->body)) return false;
+  if (s->loop) s->stride = find_loop_stride(s, axis);
+  s->shift = !s->loop ? find_offset(s, axis) : s->stride ? s->loop->args[0] : NULL;
+  return s->shift;
 }
 
 /* ---- what is made ---- */
 
-void strip_build_shift(Strips *s) {
+/* What is left of an offset without its remainder. */
+static TileValue *even_offset(const Strips *s, TileBuilder *b, TileValue *offset) {
   const int64_t two[2] = {2, 2};
-  TileOp *at = s->shift->def;
+  Type t = offset->type;
+  TileValue *even = tile_build1(b, TILE_SUB, t, offset, s->odd, NULL);
+  even = tile_build1(b, TILE_HINT, t, even, NULL, NULL);
+  tile_set_ints(s->f, even->def, TA_div, two, t.rank ? 2 : 1);
+  return even;
+}
+
+/* The offset of the loop's first row, before all ops on rows. */
+static TileValue *first_offset(const Strips *s, TileBuilder *b) {
+  Type t = type_scalar(DT_I32);
+  TileValue *factors[] = {s->loop->args[0], s->stride};
+  for (int i = 0; i < 2; i++) {
+    int64_t n;
+    if (tile_const_value(factors[i], &n)) factors[i] = tile_const_int(b, t, n);
+  }
+  return tile_build1(b, TILE_MUL, t, factors[0], factors[1], NULL);
+}
+
+void strip_build_shift(Strips *s) {
+  TileOp *place = s->loop ? first_of_rows(s) : s->shift->def->next;
+  TileBuilder b = {s->f, s->body, place, s->f->span};
+  if (s->loop) s->shift = first_offset(s, &b);
   Type t = s->shift->type, line = type_scalar(DT_I32);
-  TileBuilder b = {s->f, s->body, at->next, at->span};
   s->odd = tile_build1(&b, TILE_AND, t, s->shift, tile_const_int(&b, t, 1), NULL);
-  TileValue *even = tile_build1(&b, TILE_SUB, t, s->shift, s->odd, NULL);
-  s->even = tile_build1(&b, TILE_HINT, t, even, NULL, NULL);
-  tile_set_ints(s->f, s->even->def, TA_div, two, t.rank ? 2 : 1);
+  if (!s->loop) s->even = even_offset(s, &b, s->shift);
+  s->before = tile_build1(&b, TILE_SUB, t, tile_const_int(&b, t, 0), s->odd, NULL);
   if (!t.rank) return;
   line.rank = line.shape[0] = 1;
   s->odd = tile_build1(&b, TILE_RESHAPE, line, s->odd, NULL, NULL);
 }
 
-TileValue *strip_even_row(const Strips *s, TileBuilder *b, const TileValue *pointer, Type t) {
+/* The address of the even element where a row begins; NULL: it is no such pointer. */
+static TileValue *even_start(const Strips *s, TileBuilder *b, const TileValue *pointer, Type row) {
   RowPointer p;
   ValueComparison same = {-1, -1, STEPS_MOST};
-  if (!s->shift || !is_row_pointer(s, pointer, &p) || !has_words(s->axis, &p)) return NULL;
-  if (!values_alike(p.offset, s->shift, &same)) return NULL;
-  Type row = type_like(t, s->even->type);
-  TileValue *param = p.param;
+  if (!is_row_pointer(s, pointer, &p) || !has_words(s->axis, &p)) return NULL;
+  TileValue *stride = s->loop ? stride_of(s, p.offset) : NULL;
+  if (s->loop ? !stride || !same_number(stride, s->stride)
+              : !values_alike(p.offset, s->shift, &same))
+    return NULL;
+  TileValue *param = p.param, *even = s->loop ? even_offset(s, b, p.offset) : s->even;
   if (row.rank) param = tile_build1(b, TILE_SPLAT, row, param, NULL, NULL);
-  TileValue *first = tile_build1(b, TILE_PTR_ADD, row, param, s->even, NULL);
+  return tile_build1(b, TILE_PTR_ADD, row, param, even, NULL);
+}
+
+/* The address of the element before the first column's, where columns begin early.  Columns are
+ * added to it as they are to a row's, so that addresses of strips differ by constants. */
+static TileValue *early_start(const Strips *s, TileBuilder *b, const TileValue *pointer, Type row) {
+  const TileOp *all = op_of(pointer->def->args[0], TILE_SPLAT);
+  if (!all || (row.rank && row.rank != pointer->type.rank)) return NULL;
+  TileValue *first = all->args[0];
+  if (row.rank) first = tile_build1(b, TILE_SPLAT, row, first, NULL, NULL);
+  return tile_build1(b, TILE_PTR_ADD, row, first, s->before, NULL);
+}
+
+TileValue *strip_row_start(const Strips *s, TileBuilder *b, const TileValue *pointer, Type t,
+                           const TileOp **columns) {
+  const TileOp *op = s->shift ? op_of(pointer, TILE_PTR_ADD) : NULL;
+  if (!op || !strip_is_row(s, pointer)) return NULL;
+  Type row = type_like(t, s->before->type);
+  TileValue *first = even_start(s, b, pointer, row);
+  if (first && t.rank > 1) op = op->args[0]->def; /* the offset is added last */
+  *columns = op->args[1]->def;
+  const TileOp *range = *columns;
+  if (range && range->code == TILE_EXPAND_DIMS) range = range->args[0]->def;
+  if (!range || range->code != TILE_ARANGE) return NULL;
+  if (!first) first = early_start(s, b, pointer, row);
+  if (!first) return NULL;
   return tile_build1(b, row.rank ? TILE_BROADCAST : TILE_SPLAT, t, first, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* Rows and addresses, as the plan of pass strip_rows and its clusters ask for them. */
+#include <math.h>
+
 #include "lower/analysis/values.h"
 #include "lower/tile/strip.h"
 
@@ -34,6 +36,40 @@ bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same) {
   if (s->npairs == STRIP_PAIRS_MOST) return false;
   s->pairs[s->npairs++] = (StripPair){a, b, or_same};
   return true;
+}
+
+/* ---- loops ---- */
+
+static int64_t longest_reduced(const TileOp *loop) {
+  int64_t n = 0;
+  for (const TileOp *op = loop->regions[0]->first; op; op = op->next)
+    if (op->code == TILE_REDUCE && type_numel(op->results[0]->type) == 1 &&
+        type_numel(op->args[0]->type) > n)
+      n = type_numel(op->args[0]->type);
+  return n;
+}
+
+TileOp *strip_find_loop(const TileBlock *body) {
+  TileOp *loop = NULL;
+  for (TileOp *op = body->first; op; op = op->next) {
+    if (op->code != TILE_FOR) continue;
+    if (loop) return NULL;
+    loop = op;
+  }
+  return loop;
+}
+
+int64_t strip_loop_row(const TileBlock *body) {
+  const TileOp *loop = strip_find_loop(body);
+  return loop ? longest_reduced(loop) : 0;
+}
+
+bool strip_touches_rows(const Strips *s, const TileOp *op) {
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (op->args[i] && strip_is_row(s, op->args[i])) return true;
+  for (uint32_t i = 0; i < op->nresults; i++)
+    if (strip_is_row(s, op->results[i])) return true;
+  return false;
 }
 
 /* ---- masks ---- */
@@ -79,3 +115,33 @@ TileValue *strip_loop_limit(const Strips *s, const StripLoop *l) {
       limit = limit_of(&m, l->sinks.data[i]->args[k]);
   return limit;
 }
+
+/* ---- what strips combine ---- */
+
+static const TileOp *made_by(const TileValue *v) {
+  const TileOp *op = v->def;
+  while (op && (op->code == TILE_SPLAT || op->code == TILE_BROADCAST)) op = op->args[0]->def;
+  return op;
+}
+
+bool strip_is_constant(const TileValue *v) {
+  const TileOp *op = made_by(v);
+  while (op && op->code == TILE_CAST) op = made_by(op->args[0]);
+  return op && op->code == TILE_CONST;
+}
+
+static bool is_plus_zero(const TileValue *v, int depth) {
+  enum { DEPTH_MOST = 8 };
+  const TileOp *op = made_by(v);
+  if (!op || depth == DEPTH_MOST) return false;
+  if (op->code == TILE_CONST) {
+    const TileAttr *value = tile_attr(op, TA_value);
+    bool negative = value && dtype_is_float((DType)v->type.dtype) && signbit(value->f);
+    return tile_is_zero(v) && !negative;
+  }
+  bool both = op->code == TILE_MUL || op->code == TILE_ADD || op->code == TILE_SUB;
+  if (!both && op->code != TILE_CAST) return false;
+  return is_plus_zero(op->args[0], depth + 1) && (!both || is_plus_zero(op->args[1], depth + 1));
+}
+
+bool strip_is_zero(const TileValue *v) { return is_plus_zero(v, 0); }
