@@ -626,7 +626,7 @@ static bool memory_has_kernel(Graph *g, const Node *n) {
   if (n->op->id == OP_nereid_sort_default) {
     int64_t axis = graph_arg(g, n, "dim").dim->value;
     Dim row = t->rank ? t->shape[axis < 0 ? axis + t->rank : axis] : dim_int(g->dims, 1);
-    return dim_is_int(row) && row->value <= TILES_ROW_MAX;
+    return dim_is_int(row) && row->value <= TILES_SORTED_MAX;
   }
   if (prim_kind(n->op) != PRIM_SCATTER || prim_does_rows(n) || prim_of_kernel(n) || prim_puts(n))
     return true;

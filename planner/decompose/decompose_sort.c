@@ -30,10 +30,18 @@
 /* GROUPED_ROW: on an H200 the first 8 of 32768 rows of 1,024 took 1,055 us sorted whole. */
 enum { INDEX_BITS = 30, GROUPED_ROW = 1024, GROUP_MIN = 16, GROUP_MAX = 256 };
 
-/* Elements of a row that one program sorts. */
+/* Elements of a row that one program sorts if only the first ones are kept. */
 static int64_t run_of(const Build *b) {
   enum { RUN = 4096, RUN_OF_HOST = 2048 };
   return b->in.g->host ? RUN_OF_HOST : RUN;
+}
+
+/* Elements of a row that one program sorts: as many as threads exchange through shared memory.  A
+ * merge takes longer than the steps of a network that it saves. */
+static int64_t sorted_run(const Build *b, const Node *keys) {
+  enum { SHARED = 1 << 16 };
+  if (b->in.g->host) return run_of(b);
+  return SHARED / dtype_bytes(keys->type.dtype);
 }
 
 static Node *gather_along(Build *b, Node *x, uint32_t axis, Node *indices) {
@@ -95,11 +103,12 @@ static Node *sort_key_rows(Build *b, Node *keys) {
   return build_with(b, OP_nereid_sort_default, keys, build_int(b, last_of(keys)));
 }
 
-/* Rows as runs: [.., runs, elements], the last one filled up with the largest key. */
-static Node *runs_of(Build *b, Node *keys) {
+/* Rows as runs of so many elements: [.., runs, elements], the last one filled up with the largest
+ * key. */
+static Node *runs_of(Build *b, Node *keys, int64_t each) {
   Dims *d = b->in.g->dims;
-  Dim n = row_length(keys), run = build_const(b, run_of(b)), shape[GRAPH_RANK_MAX + 1];
-  Dim runs = dim_floordiv(d, dim_add(d, n, build_const(b, run_of(b) - 1)), run);
+  Dim n = row_length(keys), run = build_const(b, each), shape[GRAPH_RANK_MAX + 1];
+  Dim runs = dim_floordiv(d, dim_add(d, n, build_const(b, each - 1)), run);
   uint32_t rank = rank_of(keys);
   memcpy(shape, keys->type.shape, rank * sizeof *shape);
   shape[rank - 1] = runs;
@@ -126,11 +135,12 @@ static int64_t largest_size(Build *b, Dim n) { return dim_range(b->in.g->dims, n
 
 static Node *sort_keys(Build *b, Node *keys) {
   Dim n = row_length(keys);
-  if (largest_size(b, n) <= run_of(b) && dim_is_int(n)) return sort_key_rows(b, keys);
-  Node *x = merge_blocks(b, sort_key_rows(b, runs_of(b, keys)));
+  int64_t each = sorted_run(b, keys);
+  if (largest_size(b, n) <= each && dim_is_int(n)) return sort_key_rows(b, keys);
+  Node *x = merge_blocks(b, sort_key_rows(b, runs_of(b, keys, each)));
   int64_t longest = largest_size(b, row_length(x)), end = (int64_t)1 << INDEX_BITS;
   if (longest < end) end = longest;
-  for (int64_t run = run_of(b); run < end; run *= 2)
+  for (int64_t run = each; run < end; run *= 2)
     x = build_with(b, OP_nereid_merge_default, x, build_int(b, run));
   return first_of(b, x, n);
 }
@@ -140,7 +150,7 @@ static Node *first_keys(Build *b, Node *keys, Dim k) {
   if (!dim_is_int(k) || !dim_is_int(row_length(keys)) || k->value > run_of(b) / 4)
     return first_of(b, sort_keys(b, keys), k);
   while (row_length(keys)->value > run_of(b))
-    keys = merge_blocks(b, first_of(b, sort_key_rows(b, runs_of(b, keys)), k));
+    keys = merge_blocks(b, first_of(b, sort_key_rows(b, runs_of(b, keys, run_of(b))), k));
   return first_of(b, sort_key_rows(b, keys), k);
 }
 

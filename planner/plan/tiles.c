@@ -136,8 +136,14 @@ static int64_t elements_within(const Group *g, const StepCost *cost, int64_t mos
   return most;
 }
 
+static bool sorts(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (g->nodes.data[i]->op->id == OP_nereid_sort_default) return true;
+  return false;
+}
+
 int64_t tiles_most(const Group *g, const StepCost *cost) {
-  return elements_within(g, cost, TILES_ROW_MAX);
+  return sorts(g) ? TILES_SORTED_MAX : elements_within(g, cost, TILES_ROW_MAX);
 }
 
 static int64_t most_of(Dim n, int64_t block) {
@@ -330,12 +336,6 @@ static StepChoice stream_choice(const Tiles *t, const Group *g, const StepCost *
   StepChoice c = rows_choice(t, g, row, most, &tile);
   c.warps = tile.warps;
   return c;
-}
-
-static bool sorts(const Group *g) {
-  for (size_t i = 0; i < g->nodes.len; i++)
-    if (g->nodes.data[i]->op->id == OP_nereid_sort_default) return true;
-  return false;
 }
 
 /* A thread has 16 elements, which it orders in registers (tl.sort). */

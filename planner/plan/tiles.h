@@ -17,7 +17,10 @@ typedef struct {
   bool gpu;
 } Tiles;
 
-enum { TILES_ROW_MAX = 8192 }; /* elements of a row that stays on chip */
+enum {
+  TILES_ROW_MAX = 8192,    /* elements of a row that stays on chip */
+  TILES_SORTED_MAX = 16384 /* ... of one that a program sorts */
+};
 
 /* How many elements a tile may have: registers hold only so many values, and each node gives one
  * for each element.  Rows that are sorted stay on chip whatever else is computed of them; nodes of
