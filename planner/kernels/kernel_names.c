@@ -21,7 +21,7 @@ static const char *const reserved[] = {
     "search", "merged", "segment_sum", "step", "position", "BM", "BN", "BK", "suppress", "overlaps",
     "corners", "exact_gelu", "mish_of", "check_index", "is_index", "first", "weight", "within",
     "beside", "following", "two_fields", "one_field", "scale_halves", "table",
-    "bytes_of_table", "choose_numbers", "floats_of_bytes", "select_count", "select_limit",
+    "bytes_of_table", "choose_numbers", "floats_of_bytes", "select_count", "select_bounds",
     "select_place",
     /* digits of a packed weight's indices, and how many a tile has of each (kernel_packed.c) */
     "k0", "k1", "k2", "k3", "k4", "k5", "K0", "K1", "K2", "K3", "K4", "K5", "n0", "n1", "n2", "n3",

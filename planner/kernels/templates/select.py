@@ -6,14 +6,25 @@ def select_count(condition):
 
 
 @triton.jit
-def select_limit(x, wanted, BITS: tl.constexpr):
-    # The element of that rank, from 1, of numbers of so many bits: the largest of which fewer than
-    # `wanted` elements are less.
-    limit = -(1 << (BITS - 1))
-    for b in range(BITS):
-        middle = limit + (1 << (BITS - 1 - b))
-        limit = tl.where(select_count(x < middle) < wanted, middle, limit)
-    return limit
+def select_bounds(x, wanted, ALONE: tl.constexpr, BITS: tl.constexpr, BLOCK: tl.constexpr):
+    # A search by bits for the element of that rank, from 1: fewer than `wanted` elements are less
+    # than `low`, as many or more than `high`.  It ends early where `high` parts the first ones
+    # from the rest, and, if the element is to be ALONE, `low` parts it from those before it.
+    low = -(1 << (BITS - 1))
+    high = low
+    less = 0
+    most = BLOCK + 1
+    b = 0
+    while (b < BITS) & ((most != wanted) | (ALONE & (less != wanted - 1))):
+        middle = low + (1 << (BITS - 1 - b))
+        count = select_count(x < middle)
+        below = count < wanted
+        low = tl.where(below, middle, low)
+        less = tl.where(below, count, less)
+        high = tl.where(below, high, middle)
+        most = tl.where(below, most, count)
+        b += 1
+    return low, less, high, most
 
 
 @triton.jit
@@ -35,9 +46,11 @@ def matrix_place_of_rank(to, keys, rank, N: tl.constexpr, BITS: tl.constexpr):
     place = tl.arange(0, BLOCK)
     x = tl.load(keys + place, mask=place < N, other=2147483647)
     wanted = tl.load(rank).to(tl.int32)
-    limit = select_limit(x, wanted, BITS)
-    rest = wanted - select_count(x < limit)
-    tl.store(to, select_place(x == limit, place, rest, BLOCK))
+    low, less, high, most = select_bounds(x, wanted, True, BITS, BLOCK)
+    if (most == wanted) & (less == wanted - 1):
+        tl.store(to, tl.sum(tl.where((x >= low) & (x < high), place, 0), 0))
+    else:
+        tl.store(to, select_place(x == low, place, wanted - less, BLOCK))
 
 
 @triton.jit
@@ -46,8 +59,10 @@ def matrix_first_places(to, keys, other, N: tl.constexpr, K: tl.constexpr, BITS:
     BLOCK: tl.constexpr = triton.next_power_of_2(N)
     place = tl.arange(0, BLOCK)
     x = tl.load(keys + place, mask=place < N, other=2147483647)
-    limit = select_limit(x, K, BITS)
-    rest = K - select_count(x < limit)
-    last = select_place(x == limit, place, rest, BLOCK)
-    first = (x < limit) | ((x == limit) & (place <= last))
+    low, less, high, most = select_bounds(x, K, False, BITS, BLOCK)
+    last = -1
+    if most != K:
+        high = low
+        last = select_place(x == low, place, K - less, BLOCK)
+    first = (x < high) | ((x == high) & (place <= last))
     tl.store(to + (tl.cumsum(first.to(tl.int32), 0) - 1), place, mask=first)
