@@ -19,6 +19,7 @@
 #include "planner/passes.h"
 #include "planner/plan/buffer_pool.h"
 #include "planner/plan/call.h"
+#include "planner/plan/cpu_rows.h"
 #include "planner/plan/overlap.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/tiles.h"
@@ -405,6 +406,7 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
     bool longer = !dim_is_int(g->r) || g->r->value > most;
     bool looped = !g->crossed && ((longer && !tiles_park_rows(&tiles, g, s.cost)) ||
                                   tiles_sum_blocks(&tiles, g, s.cost) ||
+                                  (!tiles.gpu && cpu_rows_block(g, s.cost)) ||
                                   (group_vector_columns(c->fusion, g) && kernel_loops_once(k)));
     k->unrolls = looped && tiles_unroll(&tiles, g, s.cost);
     if (graph_is(g->nodes.data[0], OP_nereid_fourier_default)) kernel_fourier(&text, k);

@@ -8,6 +8,7 @@
 #include "graph/ops/window.h"
 #include "lower/target/machine.h"
 #include "planner/fuse/strips.h"
+#include "planner/plan/cpu_rows.h"
 #include "planner/tiling/near_columns.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/parked_rows.h"
@@ -451,6 +452,18 @@ static void tiles_vector_columns(const Tiles *t, const Group *g, bool looped, Pl
   add_step_choice(t, s, rows_choice(t, g, row, columns * row, &tile));
 }
 
+/* Tiles of rows that a CPU reduces; false: it has none of its own. */
+static bool tiles_cpu_rows(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
+  int64_t row = power_of_2(g->r->value, 1), rows = 1;
+  bool single = cpu_rows_are_single(g), sum = !looped && is_sum(t, g);
+  if (looped) row = single ? cpu_rows_block(g, s->cost) : 0;
+  else if (sum) rows = SUM_ROWS;
+  if (!row || !(single || sum)) return false;
+  FlatTile tile = {(uint32_t)(rows * row), 4};
+  int64_t within = sum ? elements_within(g, s->cost, rows * row) : most;
+  return add_step_choice(t, s, rows_choice(t, g, row, within, &tile)), true;
+}
+
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (g->plane) {
@@ -461,16 +474,11 @@ void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, Plan
     tiles_crossed(t, g, s);
     return;
   }
-  if (!t->gpu && !flat && !looped && is_sum(t, g)) {
-    int64_t row = power_of_2(g->r->value, 1), rows = SUM_ROWS * row;
-    FlatTile tile = {rows, 4};
-    add_step_choice(t, s, rows_choice(t, g, row, elements_within(g, s->cost, rows), &tile));
-    return;
-  }
   if (group_is_window(g) && !looped) {
     tiles_window(t, g, most, s);
     return;
   }
+  if (!t->gpu && !flat && tiles_cpu_rows(t, g, looped, most, s)) return;
   const FlatTile *tiles = searches_few(t, g) ? search_tiles : flat_tiles;
   _Static_assert(COUNT(search_tiles) == COUNT(flat_tiles), "one loop goes through either");
   for (size_t i = 0; i < COUNT(flat_tiles) && flat && more; i++)
