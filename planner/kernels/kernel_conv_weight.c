@@ -14,6 +14,7 @@ typedef struct {
   Dim position[WINDOW_AXES];    /* of the window, of the tile's columns */
   Strides strides[WINDOW_AXES]; /* where the window has a stride */
   Dim channel, output;
+  int64_t images; /* of a part, where parts are whole images: program_id(1) is one; else 0 */
 } WeightGradient;
 
 /* A window of an operand: its image, and its place there. */
@@ -95,7 +96,8 @@ static Parts parts_of(WeightGradient *c) {
   Parts p = {text_new(a), text_new(a), text_new(a), text_new(a), text_new(a)};
   text_puts(&p.sides, "BI: tl.constexpr");
   text_puts(&p.size, "BI");
-  text_printf(&p.all, "tl.cdiv(%s, BI)", kernel_extent(k, t->shape[0]));
+  Dim images = c->images ? dim_int(k->graph->dims, c->images) : t->shape[0];
+  text_printf(&p.all, "tl.cdiv(%s, BI)", kernel_extent(k, images));
   for (uint32_t i = 0; i < c->w.n; i++) {
     const char *side = image_side(i), *extent = kernel_extent(k, t->shape[c->w.n - i]);
     text_printf(&p.sides, ", %s: tl.constexpr", side);
@@ -128,7 +130,9 @@ static Place place_of_part(WeightGradient *c, const Parts *p, bool left) {
     place.at[at] = dim_shared_index(d, name, t->shape[at]);
     kernel_bind(k, place.at[at], name, axis);
     if (!at) {
-      text_printf(&lines, "        %s = part * BI + r\n", name);
+      text_printf(&lines, "        %s = ", name);
+      if (c->images) text_printf(&lines, "batch * %lld + ", (long long)c->images);
+      text_puts(&lines, "part * BI + r\n");
       break;
     }
     text_printf(&lines, "        %s = %s_first + part %% %s * %s + r %% %s\n", name, counts[i],
@@ -146,8 +150,10 @@ static const char *load_of(WeightGradient *c, const Place *at, ConcatSource *p, 
   Kernel *k = c->k;
   Text mask = text_new(k->arena);
   Dim images = c->node->args[0].node->type.shape[0];
-  text_printf(&mask, "%s & (%s < %s)", left ? "mmask" : "nmask",
-              kernel_index(k, at->at[0], NULL), kernel_extent(k, images));
+  text_printf(&mask, "%s & (%s < ", left ? "mmask" : "nmask", kernel_index(k, at->at[0], NULL));
+  if (c->images) text_printf(&mask, "batch * %lld + %lld)", (long long)c->images,
+                             (long long)c->images);
+  else text_printf(&mask, "%s)", kernel_extent(k, images));
   for (uint32_t i = 0; i < p->nlimits; i++)
     product_limit(k, &mask, kernel_index(k, p->limits[i].x, NULL), p->limits[i].lo,
                   p->limits[i].hi);
@@ -214,12 +220,21 @@ static void take_names(Kernel *k) {
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
 
+/* The images of a part; 0: parts are any steps. */
+static int64_t images_of_part(Graph *g, const Node *n) {
+  Dim images = n->args[0].node->type.shape[0], parts = n->type.shape[0];
+  bool whole = window_outputs_last(g, n) && dim_is_int(images) && dim_is_int(parts) &&
+               parts->value > 1 && images->value % parts->value == 0;
+  return whole ? images->value / parts->value : 0;
+}
+
 void kernel_conv_weight(Text *out, Kernel *k) {
   WeightGradient c = {.k = k, .node = k->group->nodes.data[0]};
   const Dim *extent = k->group->extent;
   bool last = window_outputs_last(k->graph, c.node);
   c.w = window_of(k->graph, c.node);
   c.output = k->group->index[last ? 2 : 1];
+  c.images = images_of_part(k->graph, c.node);
   take_names(k);
   if (last) product_bind_turned(k);
   else product_bind(k);
@@ -235,7 +250,8 @@ void kernel_conv_weight(Text *out, Kernel *k) {
                                                   ROUNDS_AS_CONVOLUTION)},
                   {"counts", parts.counts.data},
                   {"steps", parts.all.data},
-                  {"parts", kernel_extent(k, extent[0])},
+                  {"parts", c.images ? "1" : kernel_extent(k, extent[0])},
+                  {"turn", c.images ? "0" : "batch"},
                   {"window", window},
                   {"left_place", left.lines},
                   {"right_place", right.lines},

@@ -55,12 +55,15 @@ static const char *input(RowsOfImages *c) {
   Dims *d = c->k->graph->dims;
   Dim index[GRAPH_RANK_MAX], at[WINDOW_AXES];
   uint32_t last = c->w.n - 1;
-  index_of_linear(d, c->above, c->w.size, last, at);
+  bool whole = weight_row_is_whole(&c->w);
+  index_of_linear(d, c->above, c->w.size, whole ? last : c->w.n, at);
   index[0] = c->place[0];
   for (uint32_t i = 0; i < last; i++)
     index[i + 1] = dim_add(d, dim_mul(d, c->place[i + 1], c->w.stride[i]),
                            dim_mul(d, at[i], c->w.dilation[i]));
   index[c->w.n] = dim_mul(d, c->ka, c->w.stride[last]);
+  if (!whole)
+    index[c->w.n] = dim_add(d, index[c->w.n], dim_mul(d, at[last], c->w.dilation[last]));
   index[c->w.n + 1] = c->element;
   return pointers(c, c->w.input, index, AXIS_M);
 }

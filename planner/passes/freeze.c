@@ -150,11 +150,14 @@ static void pack_weight(Freeze *f, Node *n) {
 
 /* ---- convolutions of panels ---- */
 
-/* Has the image its elements next to each other in memory, in a buffer of its own? */
+/* Has the image its elements next to each other in memory, in a buffer of its own, maybe under
+ * another shape? */
 static bool is_dense_image(Graph *g, Node *x) {
-  bool stored = x->kind == NODE_INPUT || (x->kind == NODE_CALL && !prim_is_view(x) &&
-                                          prim_kind(x->op) != PRIM_GATHER);
-  return stored && strided_is_dense(g, x);
+  Strided s;
+  if (!strided_is_dense(g, x) || !strided_of(g, x, &s)) return false;
+  const Node *memory = s.memory;
+  return memory->kind == NODE_INPUT || (memory->kind == NODE_CALL && !prim_is_view(memory) &&
+                                        prim_kind(memory->op) != PRIM_GATHER);
 }
 
 /* Is it a convolution whose sums are those of rows of the image? */

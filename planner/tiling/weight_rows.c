@@ -6,16 +6,20 @@
 
 enum { VECTOR = 16, WINDOWS_LEAST = 2, WINDOWS_MOST = 1024, WIDTH_MOST = 64, ROWS_MOST = 96 };
 
+bool weight_row_is_whole(const Window *w) {
+  return dim_is(w->dilation[w->n - 1], 1) || dim_is(w->size[w->n - 1], 1);
+}
+
 int64_t weight_row(const Window *w) {
-  return w->size[w->n - 1]->value * size_from_end(w->input, 1)->value;
+  int64_t channels = size_from_end(w->input, 1)->value;
+  return weight_row_is_whole(w) ? w->size[w->n - 1]->value * channels : channels;
 }
 
 bool weight_rows_suit(const ValueType *grad, const Window *w) {
   Dim channels = size_from_end(w->input, 1), windows = grad->shape[w->n];
   bool suits = grad->dtype == DT_F32 && grad->rank <= STRIDED_RANK_MAX && dim_is_int(channels) &&
                dim_is_int(grad->shape[w->n + 1]) && dim_is_int(windows) &&
-               windows->value >= WINDOWS_LEAST && windows->value <= WINDOWS_MOST &&
-               dim_is(w->dilation[w->n - 1], 1);
+               windows->value >= WINDOWS_LEAST && windows->value <= WINDOWS_MOST;
   for (uint32_t i = 0; i < w->n && suits; i++)
     suits = dim_is_int(w->size[i]) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]) &&
             dim_is_int(w->before[i]) && w->before[i]->value >= 0 && w->size[i]->value > 0 &&
@@ -31,8 +35,8 @@ int64_t weight_channels_more(const ValueType *grad) {
 static bool has_whole_channels(const ValueType *grad, const Strided *s) {
   uint32_t last = grad->rank - 1;
   int64_t read = grad->shape[last]->value + weight_channels_more(grad);
-  return dim_is(s->stride[last], 1) && dim_is_int(s->stride[last - 1]) &&
-         s->stride[last - 1]->value >= read;
+  bool next = dim_is(s->stride[last], 1) || dim_is(grad->shape[last], 1);
+  return next && dim_is_int(s->stride[last - 1]) && s->stride[last - 1]->value >= read;
 }
 
 bool weight_has_rows(Graph *g, const Node *n) {
@@ -47,7 +51,7 @@ bool weight_has_rows(Graph *g, const Node *n) {
   return strided_of(g, w.input, &s) && strided_of(g, grad, &of_grad) &&
          has_whole_channels(&grad->type, &of_grad) &&
          (dim_is(channels, 1) || dim_is(s.stride[w.n + 1], 1)) &&
-         (dim_is(w.size[w.n - 1], 1) || s.stride[w.n] == channels);
+         (dim_is(w.size[w.n - 1], 1) || s.stride[w.n] == channels || !weight_row_is_whole(&w));
 }
 
 /* The most rows of a block, of so many vectors, that divide a tile's. */

@@ -14,7 +14,9 @@
 bool weight_rows_suit(const ValueType *grad, const Window *w);
 /* Is it computed so? */
 bool weight_has_rows(Graph *g, const Node *n);
-/* The elements of a row of the window. */
+/* Are the elements of a row of the window next to each other?  Else its rows are positions. */
+bool weight_row_is_whole(const Window *w);
+/* The elements of a row of the window, or of a position. */
 int64_t weight_row(const Window *w);
 /* How many channels the gradient [N, windows, O] lacks to whole vectors. */
 int64_t weight_channels_more(const ValueType *grad);

@@ -686,6 +686,7 @@ GROUPS = [(2, 32, 32, 8, (9, 12), (3, 3), (1, 1), 1, 1),
           (2, 24, 24, 3, (6, 8), (3, 3), (1, 1), 1, 1),
           (3, 48, 72, 3, (6, 8), (3, 2), (1, 0), 2, 1),
           (2, 32, 32, 2, (5, 9), (3, 3), (2, 2), 1, 2),
+          (2, 40, 2, 2, (6, 4), (1, 1), (0, 0), 2, 1),  # a result a group
           (2, 12, 36, 12, (8, 10), (3, 3), (1, 1), 2, 1),  # several results of a channel
           (2, 40, 40, 1, (4, 4), (3, 3), (1, 1), 1, 1)]  # few windows: the weight is no panels
 GROUPS_GRAPH = """class G(torch.nn.Module):
@@ -730,13 +731,16 @@ def group_gradients(folder):
             windows=f"{stride}, {list(pads)}, {dilation}, False, [0, 0]", groups=groups))
         for name, array in (("g", stored[0]), ("x", stored[1]), ("w", w)):
             np.save(f"{folder}/{name}.npy", array)
-        done = subprocess.run([NEREID, "graph", path, *(f"{folder}/{a}.npy" for a in "gxw"),
-                               "--device", "cpu", "--out-dir", f"{folder}/groups"],
-                              capture_output=True, text=True)
-        check(done.returncode == 0, done.stderr[:2000])
-        for i, want in enumerate((inner, weight)):
-            got = np.load(f"{folder}/groups/output_{i}.npy")
-            check(np.allclose(got, want, 1e-4, 1e-3), f"groups of {of_group}: gradient {i}")
+        for mode in ("default", "eager")[:1 + (of_group in (8, 20) and last)]:
+            done = subprocess.run([NEREID, "graph", path, *(f"{folder}/{a}.npy" for a in "gxw"),
+                                   "--device", "cpu", "--mode", mode,
+                                   "--out-dir", f"{folder}/groups"],
+                                  capture_output=True, text=True)
+            check(done.returncode == 0, done.stderr[:2000])
+            for i, want in enumerate((inner, weight)):
+                got = np.load(f"{folder}/groups/output_{i}.npy")
+                check(np.allclose(got, want, 1e-4, 1e-3),
+                      f"groups of {of_group}, mode {mode}: gradient {i}")
 
 
 # Of the result's gradient: images, input and output channels, sizes, window, padding, stride,

@@ -357,7 +357,8 @@ static Node *rows_gradient(Build *b, const ConvGradient *c, const WindowRows *r,
   return build_to(b, y, c->weight->type.dtype);
 }
 
-/* The node nereid.conv_weight: [parts, window, c, o]. */
+/* The node nereid.conv_weight: [parts, window, c, o].  Parts are whole images where these can be
+ * divided so. */
 static Node *weight_parts(Build *b, const ConvGradient *c, Node *slid, Node *other, int parts) {
   Graph *g = b->in.g;
   return build(b, OP_nereid_conv_weight_default,
@@ -395,9 +396,63 @@ static bool has_whole_strides(const ConvGradient *c, const Node *slid) {
   return true;
 }
 
+/* Every stride'th element of x[N, C, sizes] along each of its sizes. */
+static Node *elements_hit(Build *b, const ConvGradient *c, Node *x) {
+  for (uint32_t i = 0; i < c->n; i++)
+    if (!dim_is(c->stride[i], 1))
+      x = build_slice(b, x, i + 2, build_const(b, 0), x->type.shape[i + 2], c->stride[i]->value);
+  return x;
+}
+
+/* x[N, C, sizes] as `rows` images of one axis. */
+static Node *as_rows(Build *b, Node *x, int64_t rows, int64_t row) {
+  Dim shape[] = {build_const(b, rows), build_const(b, row), x->type.shape[1]};
+  Node *y = build_view(b, decompose_channels_last(b, x), 3, shape);
+  return build_permute(b, y, (uint32_t[]){0, 2, 1});
+}
+
+/* The most elements of all images that a step can sum up evenly, of two operands in the nearest
+ * cache. */
+static int64_t row_of_elements(const Node *x) {
+  enum { ROW_MOST = 64 };
+  int64_t all = x->type.shape[0]->value;
+  for (uint32_t i = 2; i < x->type.rank; i++) all *= x->type.shape[i]->value;
+  int64_t row = all < ROW_MOST ? all : ROW_MOST;
+  while (row > 1 && all % row) row--;
+  return row;
+}
+
+static Node *gradient_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other);
+
+/* Windows of one element have any elements in a row, not those of a row of an image alone; NULL:
+ * they are others. */
+static Node *gradient_of_elements(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  ConvGradient one = *c;
+  bool known = dim_is_int(other->type.shape[0]) && other->type.shape[0]->value > 0;
+  for (uint32_t i = 0; i < c->n; i++)
+    known = known && dim_is(c->weight->type.shape[i + 2], 1) && dim_is(c->padding[i], 0) &&
+            dim_is_int(c->stride[i]) && dim_is_int(other->type.shape[i + 2]) &&
+            other->type.shape[i + 2]->value > 0;
+  if (!known) return NULL;
+  int64_t row = row_of_elements(other), width = other->type.shape[c->n + 1]->value;
+  if (c->n == 1 || row <= width) return NULL;
+  slid = elements_hit(b, c, slid);
+  for (uint32_t i = 0; i < c->n; i++)
+    slid = build_slice(b, slid, i + 2, build_const(b, 0), other->type.shape[i + 2], 1);
+  Dim all = infer_product(&b->in, other->type.shape + 2, c->n);
+  int64_t rows = other->type.shape[0]->value * all->value / row;
+  one.n = 1;
+  one.stride[0] = one.dilation[0] = build_const(b, 1);
+  one.weight = build_view(b, c->weight, 3, c->weight->type.shape);
+  return gradient_by_rows(b, &one, as_rows(b, slid, rows, row), as_rows(b, other, rows, row));
+}
+
 /* [o, window, c] on a CPU, by rows of images; NULL: they do not suit. */
 static Node *gradient_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
-  if (!b->in.g->host || !dim_is(c->groups, 1) || !has_whole_strides(c, slid)) return NULL;
+  if (!b->in.g->host || !dim_is(c->groups, 1)) return NULL;
+  Node *elements = gradient_of_elements(b, c, slid, other);
+  if (elements) return elements;
+  if (!has_whole_strides(c, slid)) return NULL;
   Node *y = weight_parts(b, c, slid, other, 1);
   Window w = window_of(b->in.g, y);
   if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
@@ -437,9 +492,9 @@ static Node *of_own_group(Build *b, Node *y, int64_t joined) {
   return merged(b, build_cat(b, (uint32_t)joined, own, 1), 0, 2);
 }
 
-/* The most parts up to `most` into which a group's sum of `steps` can be cut evenly. */
-static int even_parts(int64_t steps, int most) {
-  while (most > 1 && steps % most) most--;
+/* The most parts of whole images up to `most`. */
+static int even_parts(int64_t images, int most) {
+  while (most > 1 && images % most) most--;
   return most;
 }
 
@@ -449,16 +504,15 @@ static Node *groups_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *o
   if (!b->in.g->host || !dim_is_int(c->groups) || c->groups->value < 2) return NULL;
   ConvGradient all = *c;
   int64_t joined = groups_of_vector(c, other), groups = c->groups->value / joined;
-  Dim steps = infer_product(&b->in, other->type.shape + 2, c->n - 1);
-  steps = dim_mul(build_dims(b), steps, other->type.shape[0]);
-  if (!dim_is_int(steps) || !has_whole_strides(c, slid)) return NULL;
+  Dim images = other->type.shape[0];
+  if (!dim_is_int(images) || images->value < 1 || !has_whole_strides(c, slid)) return NULL;
   all.groups = build_const(b, groups);
   slid = images_of_groups(b, &all, slid);
   other = images_of_groups(b, &all, other);
   Node *y = weight_parts(b, c, slid, other, (int)groups);
   Window w = window_of(b->in.g, y);
   if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
-  int parts = even_parts(steps->value, parts_by_rows(b, c, y, &w, groups));
+  int parts = even_parts(images->value, parts_by_rows(b, c, y, &w, groups));
   if (parts > 1) {
     Dim shape[GRAPH_RANK_MAX];
     y = weight_parts(b, c, slid, other, parts * (int)groups);

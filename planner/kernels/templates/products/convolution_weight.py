@@ -16,7 +16,7 @@ def {{name}}({{parameters}}, {{sides}}, BM: tl.constexpr, BN: tl.constexpr):
 {{counts}}
     steps = {{steps}}
     each = tl.cdiv(steps, {{parts}})
-    first, last = batch * each, tl.minimum(batch * each + each, steps)
+    first, last = {{turn}} * each, tl.minimum({{turn}} * each + each, steps)
     acc = tl.zeros([BM, BN], dtype=tl.float32)
     for step in range(first, last):
 {{left_place}}
