@@ -17,6 +17,7 @@ typedef struct {
   Element inner[FEW_ROWS_FIELDS]; /* of the weight of a column: of each field, ... */
   Element scale[SCALES];          /* ... and what multiplies all of them in a group */
   uint32_t scales;
+  bool whole; /* weights are scaled before they are multiplied */
 } Few;
 
 /* The elements of a vector's field along the sum. */
@@ -127,7 +128,7 @@ static bool find_elements(Few *x, int column) {
     Element scale[SCALES];
     Element whole = {.node = right, .at = {sum_index(x, i), x->column[column]}};
     x->inner[i] = whole;
-    uint32_t n = take_factors(x, &x->inner[i], scale);
+    uint32_t n = x->whole ? 0 : take_factors(x, &x->inner[i], scale);
     bool same = i == 0 || n == x->scales;
     for (uint32_t s = 0; s < n && same && i > 0; s++)
       same = fields_same_element(&scale[s], &x->scale[s]);
@@ -361,6 +362,33 @@ static Lines lines_of(Few *x) {
   return l;
 }
 
+/* All loops of the tile; with whole weights where a sum before its scale is too large. */
+static const char *loops_of(Few *x, bool whole) {
+  Kernel *k = x->k;
+  Dims *d = k->graph->dims;
+  Text out = text_new(k->arena);
+  x->whole = whole;
+  Lines l = lines_of(x);
+  Slot slots[] = {{"begin", l.begin},
+                  {"groups", kernel_index(k, dim_index_size(d, x->group), NULL)},
+                  {"zeros", l.zeros},
+                  {"steps", kernel_index(k, dim_index_size(d, x->step), NULL)},
+                  {"products", l.products},
+                  {"sums", l.sums},
+                  {"columns", l.columns},
+                  {"at_once", kernel_index(k, dim_int(d, x->at_once), NULL)}};
+  const char *template = x->f.across ? "few_rows_across_loops.py" : "few_rows_loops.py";
+  template_fill(&out, template, slots, sizeof slots / sizeof *slots - x->f.across);
+  return out.data;
+}
+
+/* A sum that is no number, or infinite, is made again. */
+static const char *again_of(Few *x) {
+  const char *loops = loops_of(x, true);
+  return arena_printf(x->k->arena, "    if tl.max((acc - acc != 0.0).to(tl.int32)) > 0:\n%s",
+                      product_indented(x->k, loops, 4));
+}
+
 void kernel_few_rows(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
@@ -368,24 +396,17 @@ void kernel_few_rows(Text *out, Kernel *k) {
   x.at_once = x.f.across ? 1 : few_rows_at_once(g->extent[1]->value);
   take_names(k);
   bind(&x);
-  Lines l = lines_of(&x);
+  const char *loops = loops_of(&x, false), *again = x.scales ? again_of(&x) : "";
   product_bind(k);
   product_epilogue(k);
   Slot slots[] = {
       {"wide", kernel_wide(k)},
       {"m", kernel_extent(k, g->extent[1])},
       {"n", kernel_extent(k, g->extent[2])},
-      {"begin", l.begin},
-      {"groups", kernel_index(k, dim_index_size(d, x.group), NULL)},
-      {"zeros", l.zeros},
-      {"steps", kernel_index(k, dim_index_size(d, x.step), NULL)},
-      {"products", l.products},
-      {"sums", l.sums},
-      {"columns", l.columns},
-      {"width", kernel_index(k, dim_int(d, x.f.width), NULL)},
-      {"at_once", kernel_index(k, dim_int(d, x.at_once), NULL)}};
-  enum { ALONG = 2 }; /* slots of the other form alone */
+      {"loops", loops},
+      {"again", again},
+      {"width", kernel_index(k, dim_int(d, x.f.width), NULL)}};
   size_t n = sizeof slots / sizeof *slots;
-  if (x.f.across) kernel_emit(out, k, "few_rows_across.py", slots, n - ALONG);
+  if (x.f.across) kernel_emit(out, k, "few_rows_across.py", slots, n - 1);
   else kernel_emit(out, k, "few_rows.py", slots, n);
 }

@@ -12,7 +12,7 @@ import tempfile
 
 import numpy as np
 
-from packed import Weights, along_the_sum, check, nereid, report, spread, text, words
+from packed import Weights, along_the_sum, check, nereid, report, rounded, spread, text, words
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
@@ -168,12 +168,35 @@ def compare(form, seed, size, folder):
     run_kernel(folder, w, plan.stdout, WIDTHS[seed % len(WIDTHS)], want, name)
 
 
+def large_inputs(form, folder):
+    """Sums of products before their scale would be infinite."""
+    w = Weights(256, 64, 64, 0)
+    body, was = form(w), w.inputs["s"]
+    w.x = rounded(w.rng.normal(size=(2, w.k)) * 2e37)
+    w.given(**{**w.inputs, "s": rounded(was * 1e-3)})
+    rows = [spread(s if form is along_the_sum else s.T, w.group) for s in (was, w.inputs["s"])]
+    want = w.x.astype(np.float64) @ (w.weights / rows[0] * rows[1])
+    (folder / "graph.py").write_text(text(w, body.replace("float16", "bfloat16"), 2))
+    arrays = {"x": w.x, **w.inputs}
+    for tensor, a in arrays.items():
+        np.save(folder / f"{tensor}.npy", a)
+    command = ["graph", folder / "graph.py", *(folder / f"{n}.npy" for n in arrays)]
+    done = nereid(*command, "--device", "cpu", "--emit", "plan")
+    check("acc - acc" in done.stdout, f"{form.__name__}: {done.stdout}")
+    done = nereid(*command, "--device", "cpu", "--out-dir", folder / "out")
+    got = np.load(folder / "out/output_0.npy") if not done.returncode else np.inf
+    off = np.abs(got - want).max() / np.abs(want).max()
+    check(off < 1e-2, f"{form.__name__}, large inputs: {off} {done.stderr[-500:]}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for form in FORMS:
             for seed, size in enumerate(SIZES):
                 if len(sys.argv) == 1 or any(part in form.__name__ for part in sys.argv[1:]):
                     compare(form, seed, size, pathlib.Path(folder))
+        for form in bytes_of_two, along_the_sum:
+            large_inputs(form, pathlib.Path(folder))
     return report()
 
 

@@ -9,13 +9,6 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr):
     n = first + column
     mmask = m < {{m}}
     nmask = n < {{n}}
-    acc = tl.zeros([BM, BN], dtype=tl.float32)
-    for each in range(0, BN, {{at_once}}):
-{{begin}}
-        for group in range(0, {{groups}}):
-{{zeros}}
-            for step in range(0, {{steps}}):
-{{products}}
-{{sums}}
-{{columns}}
+{{loops}}
+{{again}}
 {{body}}

@@ -7,11 +7,6 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr):
     n = first + tl.arange(0, BN)[None, :]
     mmask = m < {{m}}
     nmask = n < {{n}}
-{{begin}}
-    for group in range(0, {{groups}}):
-{{zeros}}
-        for step in range(0, {{steps}}):
-{{products}}
-{{sums}}
-{{columns}}
+{{loops}}
+{{again}}
 {{body}}

@@ -1,0 +1,9 @@
+    acc = tl.zeros([BM, BN], dtype=tl.float32)
+    for each in range(0, BN, {{at_once}}):
+{{begin}}
+        for group in range(0, {{groups}}):
+{{zeros}}
+            for step in range(0, {{steps}}):
+{{products}}
+{{sums}}
+{{columns}}
