@@ -46,6 +46,9 @@ static int read_scalar(nereid_value *v, const char *text) {
   size_t len = strcspn(text, ":");
   bool is_u64;
   int number = spec_number(text, len, &v->i, &v->f, &is_u64);
+  if (!number && text[len])
+    return bad(text, "it is no array: these begin with zeros:, ones:, empty:, rand:, randn:, "
+                     "randint:, tensordesc< or @, as randn:f32[8,16]");
   if (!number) return bad(text, "it is neither a number nor an array");
   if (number == 3) return bad(text, "the integer does not fit 64 bits; a float has a point: 1.0");
   v->kind = number == 1 ? NEREID_VALUE_INT : NEREID_VALUE_FLOAT;

@@ -438,6 +438,9 @@ static void test_numbers(void) {
   expect_type("zeros:f32[4]", "*f32:16");
   expect_type("randint:int64[2, 2]:0:9:1", "*i64:16");
   X(parse_value("x"), NEREID_E_USAGE, "value `x`: it is neither a number nor an array");
+  X(parse_value("arange:f32[10]"), NEREID_E_USAGE,
+    "value `arange:f32[10]`: it is no array: these begin with zeros:, ones:, empty:, rand:, "
+    "randn:, randint:, tensordesc< or @, as randn:f32[8,16]");
   X(parse_value("1:f31"), NEREID_E_USAGE, "value `1:f31`: the dtype is unknown");
   X(parse_value("300:u8"), NEREID_E_USAGE, "the number 300 does not fit u8");
   X(parse_value("1.5:i32"), NEREID_E_USAGE, "the number 1.5 does not fit i32");
