@@ -16,6 +16,12 @@ typedef struct {
   size_t size;
 } Mapping;
 
+/* A copy of bytes of a file. */
+typedef struct {
+  const void *bytes;
+  size_t size;
+} Aligned;
+
 struct OnnxFile {
   Arena *arena;
   Pool *names;
@@ -28,6 +34,8 @@ struct OnnxFile {
   const char *path;   /* of the mapping */
   const char *folder; /* with its last slash; "": the working directory.  NULL: there is none */
   VEC(Mapping) externals;
+  OnnxFile *first;  /* of those that are open again: it has the copies */
+  NameMap aligned;  /* by the address of bytes in the file: a copy of them */
 };
 
 /* ---- mapping ---- */
@@ -35,6 +43,7 @@ struct OnnxFile {
 static OnnxFile *file_new(Arena *a, Pool *names, Diags *d, const char *name) {
   OnnxFile *f = ARENA_NEW(a, OnnxFile);
   *f = (OnnxFile){.arena = a, .names = names, .diags = d, .name = pool_name(names, name)};
+  f->first = f;
   f->location.file = diag_source(d, pool_name(names, name), NULL, 0);
   return f;
 }
@@ -62,7 +71,33 @@ OnnxFile *onnx_open(Arena *a, Pool *names, Diags *d, const char *path) {
 OnnxFile *onnx_again(Arena *a, Pool *names, Diags *d, const OnnxFile *of) {
   OnnxFile *f = onnx_of_bytes(a, names, d, of->name, of->bytes, of->size);
   f->folder = of->folder;
+  f->first = of->first;
   return f;
+}
+
+/* Pages that only bytes of a mapped file fill, which were copied, are given back: their copy is
+ * read from now on. */
+static void give_back(const uint8_t *data, size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)data % page;
+  if (size < before + page) return;
+  size_t whole = (size - before) / page * page;
+  madvise((void *)(data + before), whole, MADV_DONTNEED);
+}
+
+const void *onnx_aligned(OnnxFile *f, const void *data, size_t size, size_t unit) {
+  OnnxFile *first = f->first;
+  const uint8_t *bytes = data;
+  if ((uintptr_t)data % unit == 0) return data;
+  bool of_file = bytes >= first->bytes && size <= (size_t)(first->bytes + first->size - bytes);
+  if (!of_file) return memcpy(arena_alloc(f->arena, size + !size), data, size);
+  void **slot = namemap_put(first->arena, &first->aligned, (const char *)data);
+  const Aligned *known = *slot;
+  if (known && known->size >= size) return known->bytes;
+  Aligned *copy = ARENA_NEW(first->arena, Aligned);
+  *copy = (Aligned){memcpy(arena_alloc(first->arena, size + !size), data, size), size};
+  if (first->mapped) give_back(bytes, size);
+  *slot = copy;
+  return copy->bytes;
 }
 
 void onnx_close(OnnxFile *f) {

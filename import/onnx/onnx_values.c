@@ -404,10 +404,7 @@ static Node *bind_value(Onnx *r, const OnnxValue *v, Node *n, WeightBytes bytes)
   Weight w = {.name = tensor_name(r, v, n), .dtype = v->type.dtype, .rank = v->type.rank};
   w.shape = shape;
   w.strides = strides;
-  if ((uintptr_t)bytes.data % dtype_bytes(w.dtype)) {
-    void *copy = arena_alloc(r->arena, bytes.size);
-    bytes.data = memcpy(copy, bytes.data, bytes.size);
-  }
+  bytes.data = onnx_aligned(r->file, bytes.data, bytes.size, dtype_bytes(w.dtype));
   n->input.tensor = w.name;
   Weight *added = weights_add(r->weights, r->diags, r->location, w, 0, bytes);
   if (added) weights_bind(r->weights, added, n->input.target);
