@@ -30,8 +30,8 @@ OnnxFile *onnx_again(Arena *a, Pool *names, Diags *d, const OnnxFile *of);
 /* The file may be NULL. */
 void onnx_close(OnnxFile *f);
 
-/* Bytes of the file, or others, at an address that `unit` divides: a copy where theirs is none.  All
- * readers of a file share its copies. */
+/* Bytes of the file, or others, at an address that `unit` divides: a copy where theirs is none.
+ * All readers of a file share its copies. */
 const void *onnx_aligned(OnnxFile *f, const void *data, size_t size, size_t unit);
 
 /* The model's file (0), and those beside it that were opened; false past the last one, and for a
