@@ -112,6 +112,7 @@ typedef struct {
   const char *entry;      /* the kernel's name */
   bool tiles;             /* the machine has a unit for tiles of matrices */
   bool far_streams;       /* it reads memory faster if it is asked far ahead */
+  bool knows_thread;      /* the kernel asks for the number of its thread */
   VEC(const char *) functions; /* of products: their definitions */
   const NestVar **roots;  /* by variable id, of pointers: the parameter, NULL if not known */
   int64_t stream_bytes;   /* that a program writes so; 0: nothing streams */

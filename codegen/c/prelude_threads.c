@@ -51,7 +51,8 @@ const Helper c_helpers_threads[] = {
      "  const uint32_t *grid;\n"
      "  uint64_t n;\n"
      "  LaunchProgram *program;\n"
-     "  size_t shared; /* bytes that all the programs of a thread use in turn */\n"
+     "  size_t shared; /* bytes that all the programs of a thread use in turn; if there are any,\n"
+     "                  * the thread's number is 64 bytes before */\n"
      "  bool stream, waits;\n"
      "} Launch;\n"},
     {"Share", NULL,
@@ -115,14 +116,16 @@ const Helper c_helpers_threads[] = {
      "/* One thread's part of a launch; see Share. */\n"
      "COMMON void launch_share(void *context, Part *parts, int self, int threads) {\n"
      "  const Launch *l = context;\n"
-     "  char *const shared = l->shared ? aligned_alloc(64, l->shared) : NULL;\n"
-     "  if (l->shared && !shared) abort();\n"
+     "  char *const room = l->shared ? aligned_alloc(64, 64 + l->shared) : NULL;\n"
+     "  if (l->shared && !room) abort();\n"
+     "  char *const shared = room ? room + 64 : NULL;\n"
+     "  if (room) *(int32_t *)room = self;\n"
      "  Share share = share_of(parts, l->n, self, threads);\n"
      "  if (l->waits) share.step = 1; /* one may wait for the next */\n"
      "  for (uint64_t i, end; share_next(&share, &i, &end);)\n"
      "    launch_range(l, i, end, shared, parts->waiting);\n"
      "  if (l->stream) stream_end();\n"
-     "  free(shared);\n"
+     "  free(room);\n"
      "}\n"},
     {"launch_all", NULL,
      "/* All programs, by the threads of a team; without one (NULL), by this thread. */\n"

@@ -50,7 +50,7 @@ static void print_cost(Gen *g, Text *out, const char *name) {
 }
 
 static void print_entry_launch(Gen *g, Text *out, const char *name) {
-  const long long shared = (g->nest->shared_bytes + 63) / 64 * 64;
+  const long long shared = (g->nest->shared_bytes + g->knows_thread + 63) / 64 * 64;
   const char *stream = "false";
   if (g->stream_bytes) stream = c_text(g, "n > %lld", (long long)(CACHES_BYTES / g->stream_bytes));
   text_printf(out,

@@ -105,7 +105,9 @@ static void assign_mov(Gen *g, const NestStmt *s) {
 }
 
 static void assign_special(Gen *g, const NestStmt *s) {
-  const char *text = s->type == DT_I64 ? "globaltimer_ns()" : "0";
+  bool timer = s->type == DT_I64;
+  const char *text = timer ? "globaltimer_ns()" : "load_i32(shared - 64)";
+  g->knows_thread |= !timer;
   c_assign(g, s, &s->dsts[0], s->type, text, c_stmt_spread(g, s));
 }
 

@@ -54,7 +54,7 @@ typedef struct {
 enum { INTERP_ITERATIONS = 1 << 24 }; /* some seconds */
 
 /* The number of the machine that op SPECIAL of this kind gives, in either interpreter. */
-int64_t interp_special_number(const char *kind);
+int64_t interp_special_number(const char *kind, const uint32_t id[3], const uint32_t grid[3]);
 
 /* Reports that either interpreter ran out of memory, and returns -1. */
 int interp_out_of_memory(Memory *m, Diags *d, Span kernel);

@@ -47,8 +47,9 @@ void interp_num_programs(Prog *p, const Inst *in) {
                    (Scalar){.i = (int32_t)p->run->grid[grid_axis(in)]});
 }
 
-int64_t interp_special_number(const char *kind) {
-  if (strcmp(kind, "globaltimer")) return 0;
+int64_t interp_special_number(const char *kind, const uint32_t id[3], const uint32_t grid[3]) {
+  uint64_t program = id[0] + grid[0] * (id[1] + (uint64_t)grid[1] * id[2]);
+  if (strcmp(kind, "globaltimer")) return (int32_t)program;
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -57,7 +58,8 @@ int64_t interp_special_number(const char *kind) {
 void interp_special(Prog *p, const Inst *in) {
   memory_changed(p->run->memory); /* a loop may wait for it */
   fill_with_scalar(interp_result(p, in, 0, p->lanes),
-                   (Scalar){.i = interp_special_number(tile_str(in->op, TA_kind, ""))});
+                   (Scalar){.i = interp_special_number(tile_str(in->op, TA_kind, ""), p->id,
+                                                p->run->grid)});
 }
 
 void interp_arange(Prog *p, const Inst *in) {

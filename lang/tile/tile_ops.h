@@ -34,7 +34,7 @@ X(UNDEF,       "",      "1", given,   PURE|ELEM,        "",            "some val
 X(PROGRAM_ID,  "",      "1", given,   PURE,             "axis",        "i32: the program's index on a grid axis") \
 X(NUM_PROGRAMS,"",      "1", given,   PURE,             "axis",        "i32: the grid's extent on an axis") \
 X(CLUSTER_RANK,"",      "1", given,   PURE,             "",            "i32: the thread block's number among those of its program, of which the kernel's `cluster` says how many there are") \
-X(SPECIAL,     "",      "1", given,   READ,             "kind",        "a number of the machine: kind globaltimer, ns of a clock, each time anew (i64); smid, the multiprocessor (i32; 0 but on a GPU)") \
+X(SPECIAL,     "",      "1", given,   READ,             "kind",        "a number of the machine: kind globaltimer, ns of a clock, each time anew (i64); smid, the multiprocessor, or a number below that of programs that no other running program has (i32): a CPU's thread of the launch") \
 X(ARANGE,      "",      "1", given,   PURE,             "start end",   "i32[end-start]: start, start+1, ...") \
 /* -- shape -- */ \
 X(SPLAT,       "v",     "1", given,   PURE,             "",            "a scalar in every element of a tile") \

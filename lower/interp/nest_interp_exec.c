@@ -152,7 +152,8 @@ void nest_exec_nprog(Warp *w, const Inst *in) {
 
 void nest_exec_special(Warp *w, const Inst *in) {
   memory_changed(w->prog->run->memory); /* a loop may wait for it */
-  set_every_lane(w, in, interp_special_number(nest_str(in->stmt, NA_kind, "")));
+  set_every_lane(w, in, interp_special_number(nest_str(in->stmt, NA_kind, ""), w->prog->id,
+                                              w->prog->run->grid));
 }
 
 void nest_exec_cluster_rank(Warp *w, const Inst *in) { set_every_lane(w, in, w->block); }

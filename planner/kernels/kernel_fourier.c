@@ -563,7 +563,7 @@ void kernel_fourier(Text *out, Kernel *k) {
   kernel_line(k, "lanes = tl.arange(0, %d)", (int)f.f.lanes);
   kernel_line(k, "zero = tl.zeros([%d], tl.%s)", (int)f.f.lanes, type);
   if (f.f.n > 1) {
-    kernel_line(k, "base = %s + (tl.program_id(0) * %lld + lanes)",
+    kernel_line(k, "base = %s + (tl.extra.cuda.smid() * %lld + lanes)",
                 kernel_buffer(k, argument(&f, "scratch").node), (long long)f.f.scratch);
     kernel_line(k, "turns = %s", kernel_buffer(k, argument(&f, "factors").node));
   }

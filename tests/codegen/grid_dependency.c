@@ -140,6 +140,14 @@ INLINE void vstream_f32(char *p, vf32 v, bool stream) {
   else vstore_f32(p, v);
 }
 #endif
+#ifndef NEREID_load_i32
+#define NEREID_load_i32
+INLINE int32_t load_i32(const char *p) {
+  int32_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
 #ifndef NEREID_store_i64
 #define NEREID_store_i64
 INLINE void store_i64(char *p, int64_t x) { memcpy(p, &x, sizeof x); }
@@ -178,7 +186,8 @@ typedef struct {
   const uint32_t *grid;
   uint64_t n;
   LaunchProgram *program;
-  size_t shared; /* bytes that all the programs of a thread use in turn */
+  size_t shared; /* bytes that all the programs of a thread use in turn; if there are any,
+                  * the thread's number is 64 bytes before */
   bool stream, waits;
 } Launch;
 #endif
@@ -267,14 +276,16 @@ void free(void *);
 /* One thread's part of a launch; see Share. */
 COMMON void launch_share(void *context, Part *parts, int self, int threads) {
   const Launch *l = context;
-  char *const shared = l->shared ? aligned_alloc(64, l->shared) : NULL;
-  if (l->shared && !shared) abort();
+  char *const room = l->shared ? aligned_alloc(64, 64 + l->shared) : NULL;
+  if (l->shared && !room) abort();
+  char *const shared = room ? room + 64 : NULL;
+  if (room) *(int32_t *)room = self;
   Share share = share_of(parts, l->n, self, threads);
   if (l->waits) share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
     launch_range(l, i, end, shared, parts->waiting);
   if (l->stream) stream_end();
-  free(shared);
+  free(room);
 }
 #endif
 #ifndef NEREID_launch_all
@@ -316,7 +327,7 @@ static void copy_program(const char *args, const uint32_t *grid, uint32_t pid_0,
   UNROLL(8) for (int a = 0; a < 8; a++) {
     vstream_f32(t20 + 32*a, x[a], stream);
   }
-  const int32_t t6 = 0; /* grid_dependency.py:16 */
+  const int32_t t6 = load_i32(shared - 64); /* grid_dependency.py:16 */
   char *t7 = time_ptr + 8ll * t6;
   const int64_t t8 = globaltimer_ns();
   const int64_t t9 = t8 - k_begin;
@@ -332,6 +343,6 @@ static double copy_ns(const char *args, const uint32_t *grid) {
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
 void copy_launch(const void *args, const uint32_t grid[3], Team *team) {
   const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
-  Launch launch = {args, grid, n, copy_program, 0, n > 131072, false};
+  Launch launch = {args, grid, n, copy_program, 64, n > 131072, false};
   launch_all(&launch, team, (double)n * copy_ns(args, grid));
 }
