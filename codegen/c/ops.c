@@ -326,6 +326,20 @@ static const char *count_op(Gen *g, const NestStmt *s) {
   return c_text(g, "lanes_below%s(%s, %s)", with ? "_or_at" : "", a, b);
 }
 
+static bool same_variable(const Ref *a, const Ref *b) {
+  bool variables = a->kind == REF_VAR && b->kind == REF_VAR;
+  return variables && a->var == b->var && affine_eq(&a->sub, &b->sub);
+}
+
+/* Does the statement choose the larger of two numbers, by the comparison before it?  One
+ * instruction gives its second operand, too, where they are equal or one is no number. */
+static bool is_larger(const NestStmt *s) {
+  const NestStmt *is = s->prev;
+  return s->type == DT_F32 && is && is->code == NEST_OP && is->op == TILE_GT &&
+         is->type == DT_F32 && !is->guard.kind && same_variable(&s->srcs[0], &is->dsts[0]) &&
+         same_variable(&s->srcs[1], &is->srcs[0]) && same_variable(&s->srcs[2], &is->srcs[1]);
+}
+
 static const char *c_select(Gen *g, const NestStmt *s, Spread to) {
   if (to.kind != SPREAD_VECTOR || c_uniform(c_ref_spread(g, &s->srcs[0]))) {
     const char *x[2];
@@ -335,6 +349,9 @@ static const char *c_select(Gen *g, const NestStmt *s, Spread to) {
     }
     return c_text(g, "%s ? %s : %s", c_scalar(g, &s->srcs[0], DT_I1), x[0], x[1]);
   }
+  if (is_larger(s))
+    return c_text(g, "vhigher_f32(%s, %s)", c_vector(g, &s->srcs[1], s->type),
+                  c_vector(g, &s->srcs[2], s->type));
   const char *name = s->type == DT_I1 ? "i32" : c_compute_name(s->type);
   return c_text(g, "vselect_%s(%s, %s, %s)", name, c_vector(g, &s->srcs[0], DT_I1),
                 c_vector(g, &s->srcs[1], s->type), c_vector(g, &s->srcs[2], s->type));

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/analysis/strided.h"
 #include "graph/ops/attention_blocks.h"
 #include "lower/target/device_peaks.h"
 
@@ -293,13 +294,46 @@ static bool is_turned(const Attention *x, int processors) {
   return !processors && plain && x->wide == DT_F32 && many && whole;
 }
 
+/* Does a CPU multiply words?  Columns fill vectors. */
+static bool is_of_words(const Attention *x) {
+  enum { LANES = 16 };
+  return x->in_words && !x->seed && !x->block_rows && x->width->value % LANES == 0 &&
+         x->columns->value % LANES == 0;
+}
+
+/* Blocks of keys in words: halves of them are whole tiles of a unit (HAS_MATRIX_TILES), and scores
+ * fit the first cache.  Values are turned for each block of rows, so that many rows are few blocks,
+ * but not of rows that see half of the keys of their own block. */
+static AttentionShape shape_of_words(const Attention *x, AttentionShape s) {
+  enum { ROWS = 128, LANES = 16, KEYS = 64, KEYS_OF_FEW = 128, MANY = 512 };
+  s.words = true;
+  s.bd = x->width->value;
+  s.be = x->columns->value;
+  s.bn = KEYS;
+  if (!s.turned) return s;
+  bool cut = (x->low || x->high) && dim_is_int(x->rows) && x->rows->value < MANY;
+  s.bm = even_rows(x->own_rows, cut ? ROWS / 2 : ROWS);
+  s.bm = (s.bm + LANES - 1) / LANES * LANES;
+  if (s.bm <= ROWS / 2 && !cut) s.bn = KEYS_OF_FEW;
+  return s;
+}
+
 static AttentionShape shape_of_turned(const Attention *x, AttentionShape s) {
   s.turned = true;
   s.bd = x->width->value;
   s.be = x->columns->value;
   s.bm = rows_of_turned(x);
   s.bn = keys_of_turned(x);
-  return s;
+  return is_of_words(x) ? shape_of_words(x, s) : s;
+}
+
+/* Are keys and values more than a core's second cache has? */
+static bool leaves_caches(const Attention *x) {
+  enum { CACHE_BYTES = 1 << 20 };
+  int64_t bytes = (x->width->value + x->columns->value) * dtype_bytes(x->key->type.dtype);
+  Dim sizes[] = {x->keys, x->batches};
+  for (int i = 0; i < 2; i++) bytes *= dim_is_int(sizes[i]) ? sizes[i]->value : CACHE_BYTES;
+  return bytes > CACHE_BYTES;
 }
 
 static AttentionShape shape_of_any(const Attention *x, int processors, bool groups) {
@@ -317,10 +351,12 @@ static AttentionShape shape_of_any(const Attention *x, int processors, bool grou
   if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, groups, s);
   int64_t most = f32 || width > 128 ? 64 : 128;
   s.bm = processors ? rows_fitting(x->own_rows, most) : even_rows(x->own_rows, most);
-  bool few = !processors && width <= FEW_COLUMNS && s.bm < FEW_ROWS;
-  s.bn = (f32 && !few) || width > 128 ? 32 : 64;
+  bool few = !processors && s.bm < FEW_ROWS;
+  s.bn = (f32 && !(few && width <= FEW_COLUMNS)) || width > 128 ? 32 : 64;
   if (processors && !f32) shape_of_halves(x, width, processors, groups, &s);
   if (s.bm <= 32) s.stages = 3;
+  if (few && is_of_words(x)) s = shape_of_words(x, s);
+  s.streams = !processors && s.bm < FEW_ROWS && leaves_caches(x);
   return s;
 }
 
@@ -417,6 +453,26 @@ static void find_blocks(Graph *g, const Node *n, Attention *x) {
   x->walked_block = of_values ? x->block_rows : x->block_keys;
 }
 
+enum { WORD = 2 };
+
+/* Are the operand's columns next to each other, `each` of them aligned together? */
+static bool has_columns(Graph *g, Node *operand, int64_t each) {
+  Strided s;
+  const ValueType *t = &operand->type;
+  uint32_t last = t->rank - 1;
+  if (!strided_of(g, operand, &s)) return false;
+  bool whole = dim_is(s.stride[last], 1) && dim_divisible(s.offset, each);
+  for (uint32_t i = 0; i < last; i++)
+    whole &= dim_is(t->shape[i], 1) || dim_divisible(s.stride[i], each);
+  return whole && (s.memory->kind != NODE_CALL || prim_kind(s.memory->op) != PRIM_GATHER);
+}
+
+static bool is_in_words(Graph *g, const Attention *x) {
+  return g->host && x->query->type.dtype == DT_BF16 && strided_word(DT_BF16) == WORD &&
+         has_columns(g, x->query, WORD) && has_columns(g, x->key, WORD) &&
+         has_columns(g, x->value, 1);
+}
+
 Attention attention_of(Graph *g, const Node *n) {
   Arg scale = graph_arg(g, n, "scale"), dropout = graph_arg(g, n, "dropout");
   Attention x = {.kind = kind_of(n),
@@ -448,6 +504,7 @@ Attention attention_of(Graph *g, const Node *n) {
   x.width = q[3];
   x.columns = v[3];
   find_own_sizes(g, &x);
+  x.in_words = x.kind == ATTENTION_FORWARD && is_in_words(g, &x);
   find_blocks(g, n, &x);
   if (x.kept) x.mask = x.scores = x.chain = x.seed = NULL;
   return x;

@@ -88,6 +88,7 @@ typedef struct {
   Dim walked;                                       /* rows or keys that a program goes through */
   int64_t own_block, walked_block; /* of block_rows and block_keys, those along these axes */
   Dim batches;                                      /* B * own_heads: independent results */
+  bool in_words; /* bf16, of which a CPU reads the query's and the keys' columns by two */
   bool adds; /* the kernel of keys adds the gradient of the query to memory: its group knows */
 } Attention;
 
@@ -138,6 +139,8 @@ typedef struct {
   bool one_loop; /* over blocks with edges and without: products don't stop between them */
   bool turned;   /* tiles have a column for each row of the query, and a row for each key: on a CPU
                   * a row's maximum and sum are then of registers, not of lanes */
+  bool words;    /* products are of words of two bf16 */
+  bool streams;  /* keys and values come from memory, for few rows */
 } AttentionShape;
 
 /* For a GPU with so many multiprocessors, with warpgroups' products or without; 0: a CPU. */

@@ -16,7 +16,9 @@
 enum {
   RANK = 4,
   ROWS_FEW = 64,    /* rows for which programs share the keys */
-  KEYS_LEAST = 128, /* of a share */
+  KEYS_LEAST = 128, /* of a share, */
+  KEYS_LEAST_OF_CPU = 512,
+  PROGRAMS_OF_CPU = 64, /* that threads share evenly, whatever machine compiles */
   SPLITS_MAX = 64,
   HEADS_MAX = 256,
   KEPT_MOST = 1 << 30, /* bytes of kept gradients of scores */
@@ -70,13 +72,15 @@ static int64_t splits_of(Build *b, const Node *q, const Node *k) {
   const Dim *shape = q->type.shape, *of_keys = k->type.shape;
   DimRange keys = dim_range(b->in.g->dims, of_keys[2]);
   if (!dim_is_int(shape[2]) || shape[2]->value > ROWS_FEW) return 1;
-  int64_t most = keys.hi / KEYS_LEAST, wanted = 2 * b->in.g->gpu->processors;
+  bool host = b->in.g->host;
+  int64_t wanted = host ? PROGRAMS_OF_CPU : 2 * b->in.g->gpu->processors;
+  int64_t most = keys.hi / (host ? KEYS_LEAST_OF_CPU : KEYS_LEAST);
   int64_t rows = shape[2]->value * (known_or_one(shape[1]) / known_or_one(of_keys[1]));
   int64_t counts[] = {known_or_one(shape[0]), known_or_one(of_keys[1]),
                       (rows + ROWS_FEW - 1) / ROWS_FEW};
   int64_t batches = 1;
   for (int i = 0; i < 3; i++) batches = counts[i] > wanted ? wanted : batches * counts[i];
-  if (10 * batches >= TENTHS * (int64_t)b->in.g->gpu->processors) return 1;
+  if (20 * batches >= TENTHS * wanted) return 1;
   int64_t splits = wanted / (batches > 0 ? batches : 1);
   if (splits > SPLITS_MAX) splits = SPLITS_MAX;
   if (splits > most) splits = most;
@@ -225,6 +229,19 @@ static void see(Build *b, Operands *x) {
   x->high = seen.high;
 }
 
+/* Is the call a result of the graph, or its copy?  On a CPU that has its heads one after the
+ * other. */
+static bool is_result_of_cpu(const Build *b) {
+  const Arg *list = &b->in.g->last->args[0];
+  for (uint32_t i = 0; b->in.g->host && list->kind == ARG_LIST && i < list->n; i++) {
+    const Node *n = list->items[i].kind == ARG_NODE ? list->items[i].node : NULL;
+    if (n && graph_is(n, OP_aten_clone_default)) n = n->args[0].node;
+    bool first = n && n->kind == NODE_GETITEM && dim_is(n->args[1].dim, 0);
+    if (n && (first ? n->args[0].node : n) == b->in.n) return true;
+  }
+  return false;
+}
+
 /* scaled_dot_product_attention as one op with a kernel of its own; NULL: that cannot compute it. */
 static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, double scale) {
   Dim leading[2];
@@ -241,12 +258,13 @@ static Node *decompose_fused_attention(Build *b, Node *q, Node *k, Node *v, doub
   if (infer_bool(&b->in, "is_causal")) x.high = build_const(b, 0);
   share_keys(b, &x);
   int64_t splits = x.seed ? 1 : splits_of(b, x.q, x.k);
+  x.heads_first = splits == 1 && is_result_of_cpu(b);
   Node *y = build_attention_call(b, &x, splits);
   if (splits > 1) {
     Shares shares = sum_shares(b, y);
     y = join_shares(b, &shares, q->type.dtype);
   }
-  y = build_transpose(b, y, 1, 2);
+  if (!x.heads_first) y = build_transpose(b, y, 1, 2);
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
 

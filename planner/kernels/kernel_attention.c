@@ -116,7 +116,7 @@ static void begin_scores(AttentionWriter *w) {
   Kernel *k = w->k;
   k->fills = w->x.kind != ATTENTION_FORWARD;
   attention_set_masks(k, rows_are_whole(w) ? NULL : "mmask", w->ragged ? "nmask" : NULL);
-  k->indent = 8;
+  k->indent = w->indent;
   kernel_line(k, "mmask = m < %s", w->own);
   if (w->ragged) kernel_line(k, "nmask = n < %s", w->walked);
 }
@@ -406,8 +406,8 @@ const char *attention_hide(AttentionWriter *w) {
   if (w->shape->one_loop)
     when = "if EDGE:\n            if (start < whole) | (start >= edge):";
   return arena_printf(w->k->arena,
-                      "        %s\n%s            scores = tl.where(%s, scores, float(\"-inf\"))\n",
-                      when, w->shape->one_loop ? "    " : "", seen);
+                      "%*s%s\n%s%*sscores = tl.where(%s, scores, float(\"-inf\"))\n", w->indent,
+                      "", when, w->shape->one_loop ? "    " : "", w->indent + 4, "", seen);
 }
 
 const char *attention_bounds(const AttentionWriter *w) {
@@ -436,13 +436,17 @@ static void call_keys(AttentionWriter *w, const char *from, const char *to, bool
   call_blocks(w, from, to, "BN", edge);
 }
 
-/* Whole blocks, and the rest as a block of its own size: nothing is masked. */
+/* Whole blocks, and the rest as a block of its own size: nothing is masked, but in words what is
+ * behind the last key of a block of tiles. */
 static void walk_exactly(AttentionWriter *w) {
+  enum { KEYS_OF_TILES = 32 };
   long long keys = (long long)w->x.walked->value, whole = keys - keys % w->shape->bn;
   const char *from = arena_printf(w->k->arena, "%lld", whole);
   if (whole) call_keys(w, "0", from, false);
-  if (whole < keys)
-    call_blocks(w, from, w->walked, arena_printf(w->k->arena, "%lld", keys - whole), false);
+  if (whole == keys) return;
+  long long rest = keys - whole, most = rest;
+  if (w->shape->words) most = (rest + KEYS_OF_TILES - 1) / KEYS_OF_TILES * KEYS_OF_TILES;
+  call_blocks(w, from, w->walked, arena_printf(w->k->arena, "%lld", most), most > rest);
 }
 
 /* The pointer to the entry of a table for the program's rows or keys: its first, of several. */
@@ -695,6 +699,7 @@ static const char *print_epilogue(AttentionWriter *w) {
   if (most) store_most(w, most);
   if (w->may_see_nothing) kernel_line(k, "sum = tl.where(total == 0.0, 1.0, total)");
   const char *sum = w->may_see_nothing ? "sum" : "total";
+  if (w->shape->words) kernel_line(k, "acc = acc.to(tl.float32, bitcast=True)");
   if (w->shape->turned) {
     kernel_line(k, "acc = tl.trans(acc * (1.0 / %s)[None, :])", sum);
     kernel_line(k, "e = tl.arange(0, BE)[None, :]");
@@ -724,6 +729,7 @@ static bool walks_exactly(const AttentionWriter *w) {
 AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   AttentionWriter w = {.k = k, .x = attention_of(k->graph, k->group->nodes.data[0])};
   w.shape = shape;
+  w.indent = shape->words ? 4 : 8;
   w.own = kernel_index(k, w.x.own_rows, NULL);
   w.rows = kernel_operand(k, w.x.rows);
   w.walked = kernel_index(k, w.x.walked, NULL);
@@ -734,7 +740,7 @@ AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   bool scores = w.x.scores && !w.later;
   w.added = scores || w.x.chain || (w.x.mask && w.x.mask->type.dtype != DT_I1);
   w.exact = walks_exactly(&w);
-  w.ragged = !w.exact &&
+  w.ragged = (!w.exact || shape->words) &&
              (attention_within(k, "n", w.x.walked, walked_at_once(&w.x, shape)) != NULL ||
               cuts(w.x.walked_block));
   bool some = attention_limits_leave(k->graph->dims, w.x.low, w.x.high, w.x.rows, w.x.keys);
@@ -752,7 +758,8 @@ void attention_reserve_names(Kernel *k) {
       "delta", "seed",   "bits",    "keep",       "kept",     "dp",    "ds",    "dk",     "dmask",
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
       "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base",
-      "r",     "order", "at"};
+      "r",     "order", "at",      "lower",      "upper",    "words", "even",  "lower_value",
+      "upper_value"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -793,11 +800,25 @@ static const char *columns_text(const AttentionWriter *w) {
 /* The statements that find what shares are relative to. */
 static const char *find_highest(const AttentionWriter *w, const char *scale_later) {
   if (w->bounded) return "";
+  const char *name = KERNEL_NAME;
+  int keys = !w->shape->turned;
+  if (w->shape->words)
+    return arena_printf(w->k->arena,
+                        "        highest = %s_larger(tl.reduce(lower, %d, %s_larger),\n"
+                        "                           tl.reduce(upper, %d, %s_larger))%s\n"
+                        "        higher = %s_larger(most, highest)\n"
+                        "        shift = %s\n",
+                        name, keys, name, keys, name, scale_later, name, attention_shift(w));
   return arena_printf(w->k->arena,
                       "        highest = tl.max(scores, %d)%s\n"
                       "        higher = %s\n"
                       "        shift = %s\n",
                       !w->shape->turned, scale_later, higher_text(w), attention_shift(w));
+}
+
+/* Few rows wait for keys and values that memory has: they are asked for ahead. */
+static const char *policy_text(const AttentionWriter *w) {
+  return w->shape->streams ? ", eviction_policy=\"evict_first\"" : "";
 }
 
 static const char *shrunk_text(const AttentionWriter *w) {
@@ -859,8 +880,8 @@ static void load_tiles(AttentionWriter *w, Text *out, const KeyTile *tiles, bool
     const char *at = attention_key_pointers(w, t->operand, t->row, t->column, t->first, t->second);
     bool any = edge || w->x.block_rows > 0; /* any block of a table may be the last */
     const char *mask = attention_and(w->k, any ? t->key_ends : NULL, t->ends);
-    text_printf(out, "\n            %s = tl.load(%s%s)%s", t->name, at,
-                attention_masked_by(w->k, mask), widening(w));
+    text_printf(out, "\n            %s = tl.load(%s%s%s)%s", t->name, at,
+                attention_masked_by(w->k, mask), policy_text(w), widening(w));
   }
 }
 
@@ -933,57 +954,131 @@ static size_t add_softmax_slots(AttentionWriter *w, Slot slots[SLOTS_MOST]) {
   return n + sizeof own / sizeof *own;
 }
 
-void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
-  attention_reserve_names(k);
-  AttentionWriter w = attention_writer_new(k, shape);
-  const Attention *x = &w.x;
-  Dim dq = attention_bind(&w, "dq", x->width, "d", AXIS_N),
-      dk = attention_bind(&w, "dk", x->width, "d", AXIS_M);
-  Dim s = attention_bind(&w, "s", x->keys, "s", AXIS_M);
+/* ---- words ---- */
+
+/* The pointers to words, or numbers of that type, of an operand that is in memory. */
+static const char *pointers_as(AttentionWriter *w, Node *operand, const Dim *index, int64_t word,
+                               const char *type, const char *first, const char *second) {
+  Kernel *k = w->k;
+  Dims *d = k->graph->dims;
+  ConcatSource p = {.operand = operand};
+  memcpy(p.index, index, operand->type.rank * sizeof *index);
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  Dim offset = linear_of_index(d, p.index, t->shape, t->rank);
+  unsigned axes = 0;
+  const char *at = kernel_index(k, dim_floordiv(d, offset, dim_int(d, word)), &axes);
+  const char *text = arena_printf(k->arena, "%s.to(tl.pointer_type(tl.%s)) + %s",
+                                  kernel_buffer(k, p.operand), type, at);
+  return product_pointers(k, text, axes, first, second);
+}
+
+static const ScoreOrder word_orders[] = {
+    {"[:, None]", "[None, :]", "1", "query, key", "words, value", "BM, BE"},
+    {"[None, :]", "[:, None]", "0", "key, query", "tl.trans(value), words", "BE, BM"}};
+
+/* Products are of words: of two columns of keys, and of two keys' values. */
+static void print_in_words(Text *out, AttentionWriter *w) {
+  enum { WORD = 2 };
+  Kernel *k = w->k;
+  const Attention *x = &w->x;
+  Graph *g = k->graph;
+  Dim batch = k->group->index[0], word = dim_int(g->dims, WORD), index[4];
+  Dim words = dim_floordiv(g->dims, x->width, word);
+  Dim dq = attention_bind(w, "dq", words, "d", AXIS_N);
+  Dim dk = attention_bind(w, "dk", words, "d", AXIS_M);
+  Dim r = attention_bind(w, "r", x->keys, "r", AXIS_N);
+  Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
+  attention_query_index(g, x, batch, w->head, w->row, dim_mul(g->dims, dq, word), index);
+  const char *query = pointers_as(w, x->query, index, WORD, "int32", "m", "d");
+  attention_key_index(g, x, batch, r, dim_mul(g->dims, dk, word), index);
+  const char *key = pointers_as(w, x->key, index, WORD, "int32", "d", "r");
+  attention_key_index(g, x, batch, s, w->column, index);
+  const char *value = pointers_as(w, x->value, index, 1, "uint16", "s", "e");
+  const char *mask = attention_mask_text(w);
+  k->memo.len = 0;
+  attention_set_masks(k, "mmask", NULL);
+  const char *end = print_epilogue(w);
+  print_walk(w);
+  text_puts(&k->body, end);
+  const ScoreOrder *order = &word_orders[w->shape->turned];
+  Slot slots[SLOTS_MOST] = {{"rows", w->own},
+                            {"walked", w->walked},
+                            {"down", order->down},
+                            {"across", order->across},
+                            {"keys", order->keys},
+                            {"query_by_key", order->query_by_key},
+                            {"shares_by_value", order->shares_by_value},
+                            {"sums", order->sums},
+                            {"e", columns_text(w)},
+                            {"policy", policy_text(w)},
+                            {"place", attention_place(w)},
+                            {"loop", attention_loop(w)},
+                            {"query", query},
+                            {"key", key},
+                            {"value", value},
+                            {"mask", mask},
+                            {"hide", attention_hide(w)}};
+  kernel_emit(out, k, "attention_words.py", slots, add_softmax_slots(w, slots));
+}
+
+static void print_in_tiles(Text *out, AttentionWriter *w) {
+  Kernel *k = w->k;
+  const AttentionShape *shape = w->shape;
+  const Attention *x = &w->x;
+  Dim dq = attention_bind(w, "dq", x->width, "d", AXIS_N),
+      dk = attention_bind(w, "dk", x->width, "d", AXIS_M);
+  Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
   const char *width = attention_within(k, "d", x->width, shape->bd);
   const char *columns = attention_within(k, "e", x->columns, shape->be);
-  const char *n_ends = end_of_keys(&w, "n"), *s_ends = end_of_keys(&w, "s");
-  const char *query = attention_query_pointers(&w, x->query, w.row, dq, "m", "d");
-  const KeyTile tiles[] = {{"key", x->key, w.key, dk, false, "d", "n", n_ends, width},
-                           {"value", x->value, s, w.column, true, "s", "e", s_ends, columns}};
-  const char *loads = key_tiles(&w, tiles);
-  const char *mask = attention_mask_text(&w);
+  const char *n_ends = end_of_keys(w, "n"), *s_ends = end_of_keys(w, "s");
+  const char *query = attention_query_pointers(w, x->query, w->row, dq, "m", "d");
+  const KeyTile tiles[] = {{"key", x->key, w->key, dk, false, "d", "n", n_ends, width},
+                           {"value", x->value, s, w->column, true, "s", "e", s_ends, columns}};
+  const char *loads = key_tiles(w, tiles);
+  const char *mask = attention_mask_text(w);
   k->memo.len = 0;
   const ScoreOrder *order = &score_orders[shape->turned];
-  const char *seed = attention_seed_text(&w), *keep = attention_keep_text(&w);
+  const char *seed = attention_seed_text(w), *keep = attention_keep_text(w);
   attention_set_masks(k, "mmask", columns ? "emask" : NULL);
-  const char *end = print_epilogue(&w);
-  attention_find_tables(&w);
-  print_walk(&w);
+  const char *end = print_epilogue(w);
+  attention_find_tables(w);
+  print_walk(w);
   text_puts(&k->body, end);
   Slot slots[SLOTS_MOST] = {
-      {"rows", w.own},
+      {"rows", w->own},
       {"down", order->down},
       {"across", order->across},
       {"keys", order->keys},
-      {"e", columns_text(&w)},
+      {"e", columns_text(w)},
       {"query_by_key", order->query_by_key},
       {"shares_by_value", order->shares_by_value},
       {"sums", order->sums},
-      {"place", attention_place(&w)},
-      {"own_cut", attention_own_cut(&w)},
-      {"walked_cut", attention_walked_cut(&w)},
+      {"place", attention_place(w)},
+      {"own_cut", attention_own_cut(w)},
+      {"walked_cut", attention_walked_cut(w)},
       {"query", query},
-      {"widening", widening(&w)},
+      {"widening", widening(w)},
       {"query_mask", width ? arena_printf(k->arena, " & %s", width) : ""},
       {"loads", loads},
-      {"loop", attention_loop(&w)},
-      {"key_numbers", attention_keys(&w)},
+      {"loop", attention_loop(w)},
+      {"key_numbers", attention_keys(w)},
       {"table", x->block_rows ? "table, " : ""},
       {"mask", mask},
       {"seed", seed},
       {"keep", keep},
       {"kept", x->seed ? "        p = tl.where(keep, p, 0.0)\n" : ""},
-      {"hide", attention_hide(&w)},
-      {"bounds", attention_bounds(&w)},
+      {"hide", attention_hide(w)},
+      {"bounds", attention_bounds(w)},
       {"wide", dtype_lang_name(x->wide)},
       {"precision",
        product_precision(k->graph, shape->turned ? x->wide : x->query->type.dtype,
                          ROUNDS_AS_PRODUCT)}};
-  kernel_emit(out, k, "attention.py", slots, add_softmax_slots(&w, slots));
+  kernel_emit(out, k, "attention.py", slots, add_softmax_slots(w, slots));
+}
+
+void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape) {
+  attention_reserve_names(k);
+  AttentionWriter w = attention_writer_new(k, shape);
+  (shape->words ? print_in_words : print_in_tiles)(out, &w);
 }

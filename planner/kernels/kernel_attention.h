@@ -26,6 +26,7 @@ typedef struct {
   double below;
   int shrunk;               /* the query is multiplied by 2^-shrunk */
   bool exact;               /* a last block has as many keys as there are */
+  int indent;               /* of the statements that make scores */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 

@@ -158,12 +158,32 @@ const char *attention_share_of(const AttentionWriter *w, const char *exp, const 
   return arena_printf(a, "%s(tl.where(%s < -87.0, float(\"-inf\"), %s))", exp, score, score);
 }
 
+/* The shares of even keys and of those after them. */
+static const char *shares_of_words(const AttentionWriter *w, const char *factor, const char *exp) {
+  const char *rows = attention_of_rows(w), *name = KERNEL_NAME;
+  if (w->bounded)
+    return arena_printf(w->k->arena,
+                        "        lower = %s_power(lower)\n"
+                        "        upper = %s_power(upper)\n",
+                        name, name);
+  const char *units = w->added ? arena_printf(w->k->arena, " * %.17g", M_LOG2E) : "";
+  const char *form = w->added ? "(%s%s - shift%s)%s" : "%s%s - shift%s%s";
+  const char *lower = arena_printf(w->k->arena, form, "lower", factor, rows, units);
+  const char *upper = arena_printf(w->k->arena, form, "upper", factor, rows, units);
+  return arena_printf(w->k->arena,
+                      "        lower = %s_power(%s)\n"
+                      "        upper = %s_power(%s)\n"
+                      "        older = %s(most - shift)\n",
+                      name, lower, name, upper, exp);
+}
+
 /* Units of log 2 take an instruction fewer a score, and a few registers, which pays where none are
  * loaded, or heads are narrow: on an H200 128 columns take 0.525 ms with slopes of distances, not
  * 0.565, and with a table 0.557, not 0.535; 64 columns with one 0.754, not 0.769.  Rows of the
  * least numbers that f32 has keep their units. */
 const char *attention_shares(const AttentionWriter *w, const char *factor, const char *exp) {
   enum { NARROW = 64 };
+  if (w->shape->words) return shares_of_words(w, factor, exp);
   KeyReads reads = {.k = w->k, .found = w->x.mask && w->x.mask->type.dtype != DT_I1};
   if (w->bounded) return "        p = tl.exp2(scores)\n";
   Node *scores = w->x.scores;
