@@ -330,7 +330,7 @@ static AttentionShape shape_of_turned(const Attention *x, AttentionShape s) {
 /* Are keys and values more than a core's second cache has? */
 static bool leaves_caches(const Attention *x) {
   enum { CACHE_BYTES = 1 << 20 };
-  int64_t bytes = (x->width->value + x->columns->value) * dtype_bytes(x->key->type.dtype);
+  int64_t bytes = (x->width->value + x->columns->value) * dtype_bytes(x->query->type.dtype);
   Dim sizes[] = {x->keys, x->batches};
   for (int i = 0; i < 2; i++) bytes *= dim_is_int(sizes[i]) ? sizes[i]->value : CACHE_BYTES;
   return bytes > CACHE_BYTES;
