@@ -290,7 +290,8 @@ typedef struct {
   const uint32_t *grid;
   uint64_t n;
   LaunchProgram *program;
-  size_t shared; /* bytes that all the programs of a thread use in turn */
+  size_t shared; /* bytes that all the programs of a thread use in turn; if there are any,
+                  * the thread's number is 64 bytes before */
   bool stream, waits;
 } Launch;
 #endif
@@ -379,14 +380,16 @@ void free(void *);
 /* One thread's part of a launch; see Share. */
 COMMON void launch_share(void *context, Part *parts, int self, int threads) {
   const Launch *l = context;
-  char *const shared = l->shared ? aligned_alloc(64, l->shared) : NULL;
-  if (l->shared && !shared) abort();
+  char *const room = l->shared ? aligned_alloc(64, 64 + l->shared) : NULL;
+  if (l->shared && !room) abort();
+  char *const shared = room ? room + 64 : NULL;
+  if (room) *(int32_t *)room = self;
   Share share = share_of(parts, l->n, self, threads);
   if (l->waits) share.step = 1; /* one may wait for the next */
   for (uint64_t i, end; share_next(&share, &i, &end);)
     launch_range(l, i, end, shared, parts->waiting);
   if (l->stream) stream_end();
-  free(shared);
+  free(room);
 }
 #endif
 #ifndef NEREID_launch_all
