@@ -44,7 +44,7 @@ bool strided_offset(Dims *d, Dim offset, const Dim *index, int rank, Strided *ou
 }
 
 void strided_index(Dims *d, const Dim *shape, uint32_t rank, Dim *index) {
-  static const char *const names[STRIDED_RANK_MAX] = {"i0", "i1", "i2", "i3"};
+  static const char *const names[STRIDED_RANK_MAX] = {"i0", "i1", "i2", "i3", "i4"};
   for (uint32_t i = 0; i < rank; i++)
     index[i] = dim_is(shape[i], 1) ? dim_int(d, 0) : dim_shared_index(d, names[i], shape[i]);
 }

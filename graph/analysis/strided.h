@@ -4,7 +4,7 @@
 
 #include "graph/ops/prims.h"
 
-enum { STRIDED_RANK_MAX = 4 };
+enum { STRIDED_RANK_MAX = 5 };
 
 /* The element at an index is `offset` + the sum of indices times strides, in elements of the
  * memory of a node that is no view.  The stride of an axis of one element is 0. */

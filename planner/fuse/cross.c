@@ -8,6 +8,7 @@
 #include "planner/fuse/fuse_state.h"
 
 enum { CROSSED_LEAST = 8 }; /* elements of an axis, or all of its sectors are read anyway */
+enum { CROSSED_RANK_MAX = 4 };
 
 typedef struct {
   const Fusion *f;
@@ -74,7 +75,7 @@ static void note_offset(Crossed *c, Dim offset) {
 
 /* Gives the group the elements at the indices of its axes, instead of those of x. */
 static bool index_by_axes(Crossed *c, Group *g) {
-  Dim *index = ARENA_ARRAY(c->f->arena, Dim, STRIDED_RANK_MAX);
+  Dim *index = ARENA_ARRAY(c->f->arena, Dim, CROSSED_RANK_MAX);
   strided_index(c->f->graph->dims, g->shape, g->rank, index);
   c->index = g->element = index;
   return last_axis(g) >= 1;
@@ -105,7 +106,7 @@ bool fuse_reads_across(const Fusion *f, Node *n) {
   Group own = {0};
   fuse_set_domain(f, &own, n);
   Crossed c = {.f = f, .own = NULL, .group = &own};
-  if (own.rank < 2 || own.rank > STRIDED_RANK_MAX || !index_by_axes(&c, &own)) return false;
+  if (own.rank < 2 || own.rank > CROSSED_RANK_MAX || !index_by_axes(&c, &own)) return false;
   each_use_at(f, n, own.element, note_memory, &c);
   return c.columns && is_long(f->graph->dims, own.shape[last_axis(&own)]);
 }
@@ -174,7 +175,7 @@ static bool is_large(const Fusion *f, const Group *g, int last) {
 void fuse_find_crossed(const Fusion *f, Group *g) {
   const ValueType *t = &g->nodes.data[0]->type;
   int last = last_axis(g);
-  if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || g->rank < 2 || g->rank > STRIDED_RANK_MAX)
+  if (g->kind != GROUP_LOOPS || !dim_is(g->r, 1) || g->rank < 2 || g->rank > CROSSED_RANK_MAX)
     return;
   if (!fuse_same_shape(g, t->rank, t->shape) || last < 1) return;
   Group by_axes = *g;

@@ -754,7 +754,8 @@ ROWS = [(2, 16, 24, (11, 12), (3, 3), (1, 1), 1, 1, True),
         (2, 16, 8, (6, 8), (3, 3), (1, 1), 1, 1, True),
         (2, 3, 40, (6, 1), (3, 3), (1, 1), 1, 1, False),
         (2, 5, 8, (9, 12), (3, 3), (1, 1), 1, 1, True),
-        (2, 16, 8, (12, 12), (3, 3), (1, 1), 1, 2, False)]
+        (2, 16, 8, (12, 12), (3, 3), (1, 1), 1, 2, True),
+        (2, 24, 40, (6, 10), (1, 1), (0, 0), 2, 1, True)]
 ROWS_GRAPH = """class G(torch.nn.Module):
     def forward(self, g: "f32[{grad}]", x: "f32[{sizes}]", w: "f32[{weight}]"):
         a = torch.ops.aten.convolution_backward.default(
