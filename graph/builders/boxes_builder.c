@@ -23,6 +23,7 @@ Node *build_chosen_boxes(Build *b, Node *chosen, Dim most) {
  * of each.  Samples are [boxes, out, samples]. */
 typedef struct {
   Node *at[2], *weight[2];
+  Node *inside[2]; /* of deformable convolutions: 1 for elements of the image, and 0 */
 } Samples;
 
 /* A sample more than one element beyond the image counts nothing. */
@@ -102,6 +103,56 @@ Node *build_roi_align(Build *b, Node *x, Node *boxes, Node *batch, const RoiAlig
   return build_permute(b, pooled(b, corners, r->max), (uint32_t[]){0, 3, 1, 2});
 }
 
+/* ---- gradients of elements in boxes: each sample adds to the four that it is between ---- */
+
+/* Adds `parts`, [..., channels], to the elements of an image whose elements are rows,
+ * [elements, channels], that `places` [...] names. */
+static Node *added_to_image(Build *b, Node *image, Node *places, Node *parts) {
+  Dim all = value_numel(b->in.g, &places->type), shape[] = {all, image->type.shape[1]};
+  places = build(b, OP_aten_reshape_default,
+                 ARGS(arg_node(places), arg_dims(b->in.g, 1, &all)));
+  parts = build(b, OP_aten_reshape_default,
+                ARGS(arg_node(parts), arg_dims(b->in.g, 2, shape)));
+  return build(b, OP_aten_index_add_default,
+               ARGS(arg_node(image), build_int(b, 0), arg_node(places), arg_node(parts)));
+}
+
+/* The number of an element among those of all images. */
+static Node *place_of(Build *b, Node *batch, Node *row, Node *column, const Dim *shape) {
+  Node *place = build_add(b, build_mul_dim(b, batch, shape[2]), row);
+  return build_add(b, build_mul_dim(b, place, shape[3]), column);
+}
+
+/* [batch * rows * columns, channels] as [batch, channels, rows, columns]. */
+static Node *as_images(Build *b, Node *flat, const Dim *shape) {
+  Dim last[] = {shape[0], shape[2], shape[3], shape[1]};
+  return build_permute(b, build_view(b, flat, 4, last), (uint32_t[]){0, 3, 1, 2});
+}
+
+static Node *no_gradient(Build *b, const Dim *shape, DType t) {
+  Dim elements = dim_mul(build_dims(b), shape[0], dim_mul(build_dims(b), shape[2], shape[3]));
+  return build_full(b, 2, (Dim[]){elements, shape[1]}, build_int(b, 0), t);
+}
+
+Node *build_roi_align_gradient(Build *b, Node *grad, Node *boxes, Node *batch, const Dim *shape,
+                               const RoiAlign *r) {
+  Samples rows = samples_of(b, boxes, 1, shape[2], r->height, r);
+  Samples columns = samples_of(b, boxes, 0, shape[3], r->width, r);
+  Node *sum = no_gradient(b, shape, grad->type.dtype);
+  grad = build_permute(b, grad, (uint32_t[]){0, 2, 3, 1});
+  grad = build_unsqueeze(b, build_unsqueeze(b, grad, 3), 2);
+  grad = build_with(b, OP_aten_div_Tensor, grad, arg_float((double)(r->count * r->count)));
+  for (int i = 0; i < 4; i++) {
+    Node *row = expand_boxes(b, rows.at[i / 2], false);
+    Node *column = expand_boxes(b, columns.at[i % 2], true);
+    Node *weight = build_mul(b, expand_boxes(b, rows.weight[i / 2], false),
+                             expand_boxes(b, columns.weight[i % 2], true));
+    Node *places = place_of(b, build_along(b, batch, 0, 5), row, column, shape);
+    sum = added_to_image(b, sum, places, build_mul(b, grad, build_unsqueeze(b, weight, 5)));
+  }
+  return as_images(b, sum, shape);
+}
+
 /* ---- deformable convolution ---- */
 
 /* Positions along an axis of the image, [batch, offset groups, kernel, rows, columns]. */
@@ -133,6 +184,7 @@ static Samples neighbours(Build *b, Node *at, Dim size) {
     index = build(b, OP_aten_clamp_default, ARGS(arg_node(index), arg_float(0), arg_dim(last)));
     s.at[i] = build_to(b, index, DT_I64);
     s.weight[i] = build_where(b, inside, arg_node(s.weight[i]), arg_float(0));
+    s.inside[i] = build_to(b, inside, at->type.dtype);
   }
   return s;
 }
@@ -169,47 +221,147 @@ static int64_t fixed_size(Build *b, Dim x) {
   return x->value;
 }
 
-Node *build_deform_conv(Build *b, Node *x, Node *weight, Node *offset, Node *mask, Node *bias,
-                        const DeformConv *d) {
-  Dims *dims = build_dims(b);
+/* What a convolution and its gradients read: x cut into groups of offsets, and where its samples
+ * are. */
+typedef struct {
+  int64_t kernel, channels, out;
+  Dim rows, columns;
+  Node *x;             /* [batch, offset groups, channels of a group, rows, columns] */
+  Node *mask;          /* [batch, offset groups, kernel, rows, columns, 1]; NULL: none */
+  Samples at[2];       /* along rows and columns */
+  Node *sampled;       /* [batch, offset groups, kernel, rows, columns, channels of a group] */
+} Deformed;
+
+static Deformed deform(Build *b, Node *x, Node *weight, Node *offset, Node *mask,
+                       const DeformConv *d) {
   const Dim *w = weight->type.shape, *size = x->type.shape;
-  DType t = x->type.dtype;
-  int64_t height = fixed_size(b, w[2]), width = fixed_size(b, w[3]), kernel = height * width;
-  int64_t channels = fixed_size(b, size[1]), out = fixed_size(b, w[0]);
+  int64_t width = fixed_size(b, w[3]);
+  Deformed v = {.kernel = fixed_size(b, w[2]) * width,
+                .channels = fixed_size(b, size[1]),
+                .out = fixed_size(b, w[0])};
   infer_rank(&b->in, &offset->type, 4, 4);
-  if (d->offset_groups < 1 || channels % d->offset_groups || d->groups < 1 || out % d->groups ||
-      fixed_size(b, w[1]) * d->groups != channels)
+  if (d->offset_groups < 1 || v.channels % d->offset_groups || d->groups < 1 ||
+      v.out % d->groups || fixed_size(b, w[1]) * d->groups != v.channels)
     infer_fail(&b->in, E_GRAPH_DEFORM, (long long)d->groups, (long long)d->offset_groups,
-               (long long)channels);
-  Dim rows = offset->type.shape[2], columns = offset->type.shape[3];
-  Node *window = build_arange(b, build_const(b, kernel));
-  offset = cut_offsets(b, build_widen(b, offset), d->offset_groups, kernel, 2);
-  Node *at[2];
+               (long long)v.channels);
+  v.rows = offset->type.shape[2];
+  v.columns = offset->type.shape[3];
+  Node *window = build_arange(b, build_const(b, v.kernel));
+  offset = cut_offsets(b, build_widen(b, offset), d->offset_groups, v.kernel, 2);
   for (int i = 0; i < 2; i++) {
     Node *part = build_select(b, offset, 3, build_const(b, i));
-    at[i] = deformed(b, part, i, width, d, window);
+    v.at[i] = neighbours(b, deformed(b, part, i, width, d, window), size[2 + i]);
   }
-  Samples s[] = {neighbours(b, at[0], size[2]), neighbours(b, at[1], size[3])};
   Dim cut[] = {size[0], build_const(b, d->offset_groups),
-               build_const(b, channels / d->offset_groups), size[2], size[3]};
-  Node *y = sampled(b, build_view(b, build_widen(b, x), 5, cut), &s[0], &s[1]);
+               build_const(b, v.channels / d->offset_groups), size[2], size[3]};
+  v.x = build_view(b, build_widen(b, x), 5, cut);
+  v.sampled = sampled(b, v.x, &v.at[0], &v.at[1]);
   if (mask) {
-    mask = cut_offsets(b, build_widen(b, mask), d->offset_groups, kernel, 1);
-    y = build_mul(b, y, build_permute(b, mask, (uint32_t[]){0, 1, 2, 4, 5, 3}));
+    mask = cut_offsets(b, build_widen(b, mask), d->offset_groups, v.kernel, 1);
+    v.mask = build_permute(b, mask, (uint32_t[]){0, 1, 2, 4, 5, 3});
   }
-  /* [batch, groups, rows * columns, channels of a group * kernel] */
+  return v;
+}
+
+static Node *reshaped(Build *b, Node *x, uint32_t rank, const Dim *shape) {
+  return build(b, OP_aten_reshape_default, ARGS(arg_node(x), arg_dims(b->in.g, rank, shape)));
+}
+
+DeformConv build_deform_options(Build *b) {
+  Infer *in = &b->in;
+  return (DeformConv){.stride = {infer_int(in, "stride_h"), infer_int(in, "stride_w")},
+                      .pad = {infer_int(in, "pad_h"), infer_int(in, "pad_w")},
+                      .dilation = {infer_int(in, "dilation_h"), infer_int(in, "dilation_w")},
+                      .groups = infer_int(in, "groups"),
+                      .offset_groups = infer_int(in, "offset_groups")};
+}
+
+/* The columns of the product, [batch, groups, channels of a group * kernel, rows * columns]. */
+static Node *deformed_columns(Build *b, const Deformed *v, const DeformConv *d) {
+  Node *y = v->mask ? build_mul(b, v->sampled, v->mask) : v->sampled;
   y = build_permute(b, y, (uint32_t[]){0, 1, 5, 2, 3, 4});
-  Dim places = dim_mul(dims, rows, columns), grouped = build_const(b, d->groups);
-  Dim inner = build_const(b, channels / d->groups * kernel);
-  y = build(b, OP_aten_reshape_default,
-            ARGS(arg_node(y), arg_dims(b->in.g, 4, (Dim[]){size[0], grouped, inner, places})));
-  Node *wide = build_widen(b, weight);
-  Dim each = build_const(b, out / d->groups);
-  wide = build(b, OP_aten_reshape_default,
-               ARGS(arg_node(wide), arg_dims(b->in.g, 3, (Dim[]){grouped, each, inner})));
-  y = build_op2(b, OP_aten_matmul_default, wide, y);
-  y = build(b, OP_aten_reshape_default,
-            ARGS(arg_node(y), arg_dims(b->in.g, 4, (Dim[]){size[0], w[0], rows, columns})));
+  Dim inner = build_const(b, v->channels / d->groups * v->kernel);
+  Dim places = dim_mul(build_dims(b), v->rows, v->columns);
+  return reshaped(b, y, 4, (Dim[]){v->x->type.shape[0], build_const(b, d->groups), inner, places});
+}
+
+/* The weight as [groups, channels that are made in a group, channels of a group * kernel]. */
+static Node *grouped_weight(Build *b, Node *weight, const Deformed *v, const DeformConv *d) {
+  Dim shape[] = {build_const(b, d->groups), build_const(b, v->out / d->groups),
+                 build_const(b, v->channels / d->groups * v->kernel)};
+  return reshaped(b, build_widen(b, weight), 3, shape);
+}
+
+Node *build_deform_conv(Build *b, Node *x, Node *weight, Node *offset, Node *mask, Node *bias,
+                        const DeformConv *d) {
+  Deformed v = deform(b, x, weight, offset, mask, d);
+  Node *y = build_op2(b, OP_aten_matmul_default, grouped_weight(b, weight, &v, d),
+                      deformed_columns(b, &v, d));
+  y = reshaped(b, y, 4, (Dim[]){x->type.shape[0], weight->type.shape[0], v.rows, v.columns});
   if (bias) y = build_add(b, y, build_along(b, build_widen(b, bias), 1, 4));
-  return build_to(b, y, t);
+  return build_to(b, y, x->type.dtype);
+}
+
+/* ---- gradients of deformable convolutions ---- */
+
+/* The gradient of the image: each sample adds to the four elements that it is between. */
+static Node *deformed_image_gradient(Build *b, const Deformed *v, Node *grad) {
+  const Dim *cut = v->x->type.shape;
+  Dims *dims = build_dims(b);
+  Dim shape[] = {dim_mul(dims, cut[0], cut[1]), cut[2], cut[3], cut[4]};
+  Node *sum = no_gradient(b, shape, grad->type.dtype);
+  Node *batch = build_mul_dim(b, build_along(b, build_arange(b, cut[0]), 0, 5), cut[1]);
+  batch = build_add(b, batch, build_along(b, build_arange(b, cut[1]), 1, 5));
+  for (int i = 0; i < 4; i++) {
+    Node *weight = build_mul(b, v->at[0].weight[i / 2], v->at[1].weight[i % 2]);
+    Node *places = place_of(b, batch, v->at[0].at[i / 2], v->at[1].at[i % 2], shape);
+    sum = added_to_image(b, sum, places, build_mul(b, grad, build_unsqueeze(b, weight, 5)));
+  }
+  return as_images(b, sum, shape);
+}
+
+/* The gradient of the offsets: a sample changes by the difference of its neighbours along an
+ * axis, [batch, offset groups * kernel * 2, rows, columns]. */
+static Node *offset_gradient(Build *b, const Deformed *v, Node *grad, const Dim *shape) {
+  Node *parts[2];
+  for (int axis = 0; axis < 2; axis++) {
+    Samples at[2] = {v->at[0], v->at[1]};
+    at[axis].weight[0] = build_op1(b, OP_aten_neg_default, v->at[axis].inside[0]);
+    at[axis].weight[1] = v->at[axis].inside[1];
+    Node *slope = build_mul(b, sampled(b, v->x, &at[0], &at[1]), grad);
+    parts[axis] = build_unsqueeze(b, build_sum(b, slope, 1u << 5, false), 3);
+  }
+  return reshaped(b, build_cat(b, 2, parts, 3), 4, shape);
+}
+
+Node *build_deform_conv_gradients(Build *b, Node *grad, Node *x, Node *weight, Node *offset,
+                                  Node *mask, Node *bias, const DeformConv *d) {
+  Deformed v = deform(b, x, weight, offset, mask, d);
+  const Dim *size = x->type.shape, *cut = v.x->type.shape;
+  Node *wide = build_widen(b, grad), *columns = deformed_columns(b, &v, d);
+  Dim places = columns->type.shape[3], groups = build_const(b, d->groups);
+  Dim each = build_const(b, v.out / d->groups);
+  Node *outer = reshaped(b, wide, 4, (Dim[]){size[0], groups, each, places});
+  Node *of_weight = build_op2(b, OP_aten_matmul_default, outer, build_transpose(b, columns, 2, 3));
+  of_weight = build_sum(b, of_weight, 1, false);
+  Node *turned = build_transpose(b, grouped_weight(b, weight, &v, d), 1, 2);
+  Node *of_columns = build_op2(b, OP_aten_matmul_default, turned, outer);
+  Dim spread[] = {cut[0], cut[1], cut[2], build_const(b, v.kernel), v.rows, v.columns};
+  of_columns = build_permute(b, reshaped(b, of_columns, 6, spread),
+                             (uint32_t[]){0, 1, 3, 4, 5, 2});
+  Node *of_samples = v.mask ? build_mul(b, of_columns, v.mask) : of_columns;
+  Node *of_mask = NULL;
+  if (mask) of_mask = build_sum(b, build_mul(b, of_columns, v.sampled), 1u << 5, false);
+  Node *results[] = {deformed_image_gradient(b, &v, of_samples), of_weight,
+                     offset_gradient(b, &v, of_samples, offset->type.shape), of_mask,
+                     build_sum(b, wide, 1u | 1u << 2 | 1u << 3, false)};
+  Node *of[] = {x, weight, offset, build_input(b, "mask"), bias};
+  b->items = ARENA_ARRAY(b->in.g->arena, Node *, 5);
+  b->nitems = 5;
+  for (uint32_t i = 0; i < 5; i++) {
+    const ValueType *t = &of[i]->type;
+    b->items[i] = results[i] ? build_to(b, reshaped(b, results[i], t->rank, t->shape), t->dtype)
+                             : build_full(b, t->rank, t->shape, build_int(b, 0), t->dtype);
+  }
+  return NULL;
 }

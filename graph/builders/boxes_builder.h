@@ -20,6 +20,10 @@ typedef struct {
 /* x is [batch, channels, rows, columns]; boxes are [n, 4], x before y; batch has n i64. */
 Node *build_roi_align(Build *b, Node *x, Node *boxes, Node *batch, const RoiAlign *r);
 
+/* The gradient of x, of that shape, from that of the result, [n, channels, height, width]. */
+Node *build_roi_align_gradient(Build *b, Node *grad, Node *boxes, Node *batch, const Dim *shape,
+                               const RoiAlign *r);
+
 typedef struct {
   int64_t stride[2], pad[2], dilation[2], groups, offset_groups;
 } DeformConv;
@@ -29,5 +33,13 @@ typedef struct {
  * the same shape without the 2, says.  Mask and bias may be NULL. */
 Node *build_deform_conv(Build *b, Node *x, Node *weight, Node *offset, Node *mask, Node *bias,
                         const DeformConv *d);
+
+/* Those of the Build's node, which has torchvision's names for them. */
+DeformConv build_deform_options(Build *b);
+
+/* The gradients of x, weight, offset, mask and bias become the items of the Build's node; its
+ * argument `mask` has that of the mask, which may be NULL here: it counts nothing then. */
+Node *build_deform_conv_gradients(Build *b, Node *grad, Node *x, Node *weight, Node *offset,
+                                  Node *mask, Node *bias, const DeformConv *d);
 
 #endif

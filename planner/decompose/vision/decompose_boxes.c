@@ -44,13 +44,8 @@ Node *decompose_roi_align(Build *b) {
 /* ---- deformable convolution ---- */
 
 Node *decompose_deform_conv2d(Build *b) {
-  Infer *in = &b->in;
-  DeformConv d = {.stride = {infer_int(in, "stride_h"), infer_int(in, "stride_w")},
-                  .pad = {infer_int(in, "pad_h"), infer_int(in, "pad_w")},
-                  .dilation = {infer_int(in, "dilation_h"), infer_int(in, "dilation_w")},
-                  .groups = infer_int(in, "groups"),
-                  .offset_groups = infer_int(in, "offset_groups")};
-  Node *mask = infer_bool(in, "use_mask") ? build_input(b, "mask") : NULL;
+  DeformConv d = build_deform_options(b);
+  Node *mask = infer_bool(&b->in, "use_mask") ? build_input(b, "mask") : NULL;
   return build_deform_conv(b, build_input(b, "input"), build_input(b, "weight"),
                            build_input(b, "offset"), mask, build_input(b, "bias"), &d);
 }

@@ -65,6 +65,8 @@ ARRAYS |= {
     "offset": (rng.normal(size=(2, 36, 5, 7)) * 2).astype(np.float32),
     "mask": rng.random((2, 18, 5, 7)).astype(np.float32),
     "bias": rng.normal(size=8).astype(np.float32),
+    "pulls": rng.normal(size=(5, 6, 3, 4)).astype(np.float32),
+    "pull": rng.normal(size=(2, 8, 5, 7)).astype(np.float32),
 }
 
 
@@ -91,20 +93,37 @@ def between(image, y, x, border):
     return total
 
 
+def pooled(image, corners, aligned, i, j):
+    """What element (i, j) of a box of 3 by 4 elements has of an image [channels, rows, columns]."""
+    left, top, right, bottom = np.array(corners) * 0.5 - (0.5 if aligned else 0)
+    height, width = bottom - top, right - left
+    if not aligned:
+        height, width = max(height, 1), max(width, 1)
+    return sum(between(image, top + (i + a) * height / 3, left + (j + b) * width / 4, True)
+               for a in (0.25, 0.75) for b in (0.25, 0.75)) / 4
+
+
+PLACES = [(i, j) for i in range(3) for j in range(4)]
+ALONE = np.eye(99).reshape(99, 9, 11)  # an image for each element, which has it alone
+
+
 def align(aligned):
     def numpy(image, rois):
         out = np.zeros((len(rois), 6, 3, 4))
         for k, (n, *corners) in enumerate(rois.astype(float)):
-            left, top, right, bottom = np.array(corners) * 0.5 - (0.5 if aligned else 0)
-            height, width = bottom - top, right - left
-            if not aligned:
-                height, width = max(height, 1), max(width, 1)
-            for i in range(3):
-                for j in range(4):
-                    out[k, :, i, j] = sum(
-                        between(image[int(n)], top + (i + a) * height / 3,
-                                left + (j + b) * width / 4, True)
-                        for a in (0.25, 0.75) for b in (0.25, 0.75)) / 4
+            for i, j in PLACES:
+                out[k, :, i, j] = pooled(image[int(n)], corners, aligned, i, j)
+        return out.astype(np.float32)
+    return numpy
+
+
+def align_gradient(aligned):
+    def numpy(pulls, rois):
+        out = np.zeros((2, 6, 9, 11))
+        for k, (n, *corners) in enumerate(rois.astype(float)):
+            for i, j in PLACES:
+                weights = pooled(ALONE, corners, aligned, i, j) * np.ones(99)
+                out[int(n)] += np.multiply.outer(pulls[k, :, i, j], weights).reshape(6, 9, 11)
         return out.astype(np.float32)
     return numpy
 
@@ -128,6 +147,50 @@ def deformed(image, filter, offset, mask, bias):
     return out.astype(np.float32)
 
 
+def slope(image, y, x, axis):
+    """How the image between its elements changes along an axis."""
+    rows, columns = image.shape[1:]
+    i, j, total = int(np.floor(y)), int(np.floor(x)), 0
+    for a in (i, i + 1):
+        for b in (j, j + 1):
+            if 0 <= a < rows and 0 <= b < columns:
+                weight = 1 - abs(x - b) if axis == 0 else 1 - abs(y - a)
+                total = total + image[:, a, b] * weight * (1 if (a, b)[axis] > (i, j)[axis] else -1)
+    return total
+
+
+def deformed_gradients(which):
+    """Of image, filter, offset, mask and bias."""
+    def numpy(pull, image, filter, offset, mask, bias):
+        of = [np.zeros(t.shape) for t in (image, filter, offset, mask, bias)]
+        moves, masks = offset.reshape(2, 3, 3, 2, 2, 5, 7), mask.reshape(2, 3, 3, 2, 5, 7)
+        of_moves, of_masks = of[2].reshape(moves.shape), of[3].reshape(masks.shape)
+        for n, i, j in np.ndindex(2, 5, 7):
+            p = pull[n, :, i, j]
+            of[4] += p
+            for g, a, b in np.ndindex(3, 3, 2):
+                y, x = np.array([2 * i - 1 + a, j + 2 * b]) + moves[n, g, a, b, :, i, j]
+                m, part = masks[n, g, a, b, i, j], image[n, 2 * g:2 * g + 2]
+                values = between(part, y, x, False) * np.ones(2)
+                weights = (between(ALONE, y, x, False) * np.ones(99)).reshape(9, 11)
+                for k, c in enumerate((2 * g, 2 * g + 1)):
+                    rows = slice(c // 3 * 4, c // 3 * 4 + 4)
+                    of_column = filter[rows, c % 3, a, b] @ p[rows]
+                    of[1][rows, c % 3, a, b] += p[rows] * m * values[k]
+                    of[0][n, c] += of_column * m * weights
+                    of_masks[n, g, a, b, i, j] += of_column * values[k]
+                    for axis in (0, 1):
+                        change = slope(part, y, x, axis) * np.ones(2)
+                        of_moves[n, g, a, b, axis, i, j] += of_column * m * change[k]
+        return of[which].astype(np.float32)
+    return numpy
+
+
+def deform_case(which):
+    return ("torchvision._deform_conv2d_backward.default(pull, image, filter, offset, mask, bias,"
+            f" 2, 1, 1, 0, 1, 2, 2, 3, True); $0[{which}]", deformed_gradients(which))
+
+
 CASES = [
     case("state, row, scores, boxes, part", 70),
     case("state, row, scores, boxes, part", 3),
@@ -138,4 +201,9 @@ CASES = [
     ("torchvision.roi_align.default(image, rois, 0.5, 3, 4, 2, True)", align(True)),
     ("torchvision.deform_conv2d.default(image, filter, offset, mask, bias,"
      " 2, 1, 1, 0, 1, 2, 2, 3, True)", deformed),
+    ("torchvision._roi_align_backward.default(pulls, rois, 0.5, 3, 4, 2, 6, 9, 11, 2, False)",
+     align_gradient(False)),
+    ("torchvision._roi_align_backward.default(pulls, rois, 0.5, 3, 4, 2, 6, 9, 11, 2, True)",
+     align_gradient(True)),
+    *[deform_case(which) for which in range(5)],
 ]
