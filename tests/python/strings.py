@@ -107,14 +107,18 @@ def check_labels():
                 node("LabelEncoder", "label", "code", domain="ai.onnx.ml",
                      keys_strings=["elk", "cat"], values_int64s=[5, 6], default_int64=-3),
                 node("LabelEncoder", "code", "back", domain="ai.onnx.ml", keys_int64s=[5],
-                     values_strings=["an elk"], default_string="none")],
-               {"x": f32("n", 2)}, "label maps numbers code back", imports=ML)
+                     values_strings=["an elk"], default_string="none"),
+                node("CategoryMapper", "label", "whole", domain="ai.onnx.ml", default_int64=-7,
+                     cats_strings=["cat", "elk"], cats_int64s=[1, 2]),
+                node("CategoryMapper", "whole", "text", domain="ai.onnx.ml", default_string="no",
+                     cats_strings=["cat", "elk"], cats_int64s=[1, 2])],
+               {"x": f32("n", 2)}, "label maps numbers code back whole text", imports=ML)
     x = np.array([[2, 1], [1, 3], [-1, -1]], "f4")
     p = (x @ np.array(coefficients, "f4").reshape(3, 2).T + np.array([0, 0, 0.5], "f4")).tolist()
     same("labels", m.run(x), [["cat", "dog", "elk"],
                               [dict(zip(["cat", "dog", "elk"], row)) for row in p],
                               [dict(zip([7, 1, 9], row)) for row in p], [6, -3, 5],
-                              ["none", "none", "an elk"]])
+                              ["none", "none", "an elk"], [1, -7, 2], ["cat", "no", "elk"]])
 
 
 def check_kept_keys():

@@ -210,18 +210,9 @@ static Arg label_default(OnnxCall *c, bool whole, bool is_text) {
 }
 
 /* The value of the first key that an element equals, else the default. */
-void onnx_op_label_encoder(OnnxCall *c) {
+static void set_mapped(OnnxCall *c, Node *keys, Node *values, Arg otherwise, bool to_text) {
   Build *b = &c->b;
-  uint32_t n, m;
-  Node *x = onnx_in(c, 0);
-  bool from_text, to_text;
-  Node *keys = value_list(c, "keys", &n, &from_text);
-  Node *values = value_list(c, "values", &m, &to_text);
-  if (!keys || !values) onnx_fail(c, E_ONNX_ATTR_MISSING, keys ? "values_tensor" : "keys_tensor");
-  if (n != m || !n) onnx_fail(c, E_ONNX_ATTR_COUNT, "values_int64s", m, n);
-  if (from_text != c->in[0]->is_text) onnx_lack(c, "keys of another type");
-  Arg otherwise = label_default(c, !dtype_is_float(values->type.dtype), to_text);
-  Node *wide = build_unsqueeze(b, x, rank_of(x));
+  Node *x = onnx_in(c, 0), *wide = build_unsqueeze(b, x, rank_of(x));
   Node *is = build_op2(b, OP_aten_eq_Tensor, wide, keys);
   if (c->opset >= 4 && dtype_is_float(keys->type.dtype)) { /* NaN is a key like others */
     Node *nan = build_op1(b, OP_aten_isnan_default, keys);
@@ -237,4 +228,29 @@ void onnx_op_label_encoder(OnnxCall *c) {
   any = build_with(b, OP_aten_ne_Scalar, any, build_int(b, 0));
   onnx_set(c, 0, build_to(b, build_where(b, any, arg_node(value), otherwise), values->type.dtype));
   if (to_text) onnx_set_text(c, 0);
+}
+
+void onnx_op_label_encoder(OnnxCall *c) {
+  uint32_t n, m;
+  bool from_text, to_text;
+  Node *keys = value_list(c, "keys", &n, &from_text);
+  Node *values = value_list(c, "values", &m, &to_text);
+  if (!keys || !values) onnx_fail(c, E_ONNX_ATTR_MISSING, keys ? "values_tensor" : "keys_tensor");
+  if (n != m || !n) onnx_fail(c, E_ONNX_ATTR_COUNT, "values_int64s", m, n);
+  if (from_text != c->in[0]->is_text) onnx_lack(c, "keys of another type");
+  Arg otherwise = label_default(c, !dtype_is_float(values->type.dtype), to_text);
+  set_mapped(c, keys, values, otherwise, to_text);
+}
+
+/* Strings to integers, or integers to strings. */
+void onnx_op_category_mapper(OnnxCall *c) {
+  uint32_t n, m;
+  const int64_t *texts = onnx_texts(c, "cats_strings", &n), *ints = onnx_ints(c, "cats_int64s", &m);
+  bool to_text = !c->in[0]->is_text;
+  if (!texts || !ints) onnx_fail(c, E_ONNX_ATTR_MISSING, texts ? "cats_int64s" : "cats_strings");
+  if (n != m || !n) onnx_fail(c, E_ONNX_ATTR_COUNT, "cats_int64s", m, n);
+  Node *text = onnx_table(c, DT_I64, 1, (int64_t[]){n}, texts);
+  Node *whole = onnx_table(c, DT_I64, 1, (int64_t[]){n}, ints);
+  Arg otherwise = label_default(c, true, to_text);
+  set_mapped(c, to_text ? whole : text, to_text ? text : whole, otherwise, to_text);
 }
