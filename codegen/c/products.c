@@ -431,7 +431,8 @@ static void call_tiles(Gen *g, const ProductLoop *t, const char *rows) {
          (long long)(vector * coefficient(sum, t->sum_row)),
          (long long)(vector * coefficient(sum, t->sum_vector)));
   bool streams = !t->right->mems[0].buffer && !repeats_vectors(t);
-  c_line(g, "    .streams = %s});", streams ? "true" : "false");
+  c_line(g, "    .streams = %s%s});", streams ? "true" : "false",
+         c_sums(g, t->loop) ? ", .made = true" : "");
 }
 
 /* Steps that are known when the function is compiled take no registers in it. */

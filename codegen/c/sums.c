@@ -58,6 +58,8 @@ static int64_t numbers_of(const Only *x) {
 
 /* ---- zeros ---- */
 
+static int extent_of(const NestIndex *index) { return index ? index->extent : 1; }
+
 static bool is_zero(const Ref *r) { return r->kind == REF_FLOAT && r->f == 0 && !signbit(r->f); }
 
 static bool is_integer_zero(const Ref *r) {
@@ -79,11 +81,13 @@ static bool makes_zeros(const NestStmt *s, const NestVar *v) {
   return !to->c && (is_zero(&x.s->srcs[0]) || is_integer_zero(&x.s->srcs[0]));
 }
 
+/* NULL: there are none, or the product's sums are not all of them. */
 static const NestStmt *zeros_before(const ProductLoop *t) {
-  const NestVar *v = t->product->dsts[0].var;
+  const Ref *sum = &t->product->dsts[0];
   const NestStmt *s = t->loop->prev;
-  while (s && !mentions(s, v)) s = s->prev;
-  return s && makes_zeros(s, v) ? s : NULL;
+  bool all = extent_of(t->row) * extent_of(t->vector) == (int)sum->var->count && !sum->sub.c;
+  while (s && !mentions(s, sum->var)) s = s->prev;
+  return all && s && makes_zeros(s, sum->var) ? s : NULL;
 }
 
 /* ---- stores ---- */
@@ -105,8 +109,6 @@ static bool changes(const NestStmt *s, const NestStmt *loop) {
     for (const NestStmt *x = s->regions[r]->first; x; x = x->next) any |= changes(x, loop);
   return any;
 }
-
-static int extent_of(const NestIndex *index) { return index ? index->extent : 1; }
 
 static int64_t coefficient(const Affine *a, const NestIndex *index) {
   return index ? affine_coef(a, index) : 0;
@@ -171,11 +173,11 @@ static const NestStmt *store_after(const Gen *g, const ProductLoop *t, ProductSu
 static void find_sums(Gen *g, const NestBlock *b) {
   ProductLoop t;
   for (const NestStmt *s = b->first; s; s = s->next) {
-    bool called = s->code == NEST_SERIAL && c_product_loop(g, s, &t) && !t.tiles;
+    bool called = s->code == NEST_SERIAL && c_product_loop(g, s, &t);
     const NestStmt *zeros = called ? zeros_before(&t) : NULL;
     if (zeros) {
       ProductSums sums = {.loop = s, .zeros = zeros};
-      sums.store = store_after(g, &t, &sums);
+      if (!t.tiles) sums.store = store_after(g, &t, &sums);
       vec_push(g->arena, &g->sums, sums);
     }
     for (uint32_t r = 0; r < s->nregions; r++) find_sums(g, s->regions[r]);

@@ -23,7 +23,7 @@ typedef struct {
   int64_t right_row, right_vector;
   char *sums;
   int64_t sums_row, sums_vector;
-  bool streams;
+  bool streams, made;
 } TileProduct;
 
 static const char functions[] =
@@ -47,6 +47,7 @@ static const char model[] =
     "  (memcpy(&shapes, &(s), sizeof shapes), memset(tiles, 0, sizeof tiles))\n"
     "#define TILE_LOAD(t, at, step) tile_move(t, (char *)(at), step, 0)\n"
     "#define TILE_STORE(t, at, step) tile_move(t, at, step, 1)\n"
+    "#define TILE_ZERO(t) memset(tiles[t], 0, sizeof tiles[t])\n"
     "#define TILE_DOT2(c, a, b) tile_dot(c, a, b, 2)\n"
     "#define TILE_DOT4(c, a, b) tile_dot(c, a, b, 4)\n"
     "#define TILE_RELEASE() memset(&shapes, 0, sizeof shapes)\n"
@@ -160,7 +161,7 @@ static bool is_right(const TileProduct *p, const char *before, bool bytes) {
   for (int r = 0; r < p->rows; r++)
     for (int n = 0; n < p->vectors * LANES; n++) {
       int64_t at = r * p->sums_row + n / LANES * p->sums_vector + n % LANES * WORD;
-      uint32_t sum = word_at(before + at);
+      uint32_t sum = p->made ? 0 : word_at(before + at);
       const char *right = p->right + n / LANES * p->right_vector + n % LANES * WORD;
       for (int k = 0; k < p->depth; k++)
         sum = add_product(sum, word_at(p->left[r] + k * WORD), word_at(right + k * p->right_row),
@@ -185,7 +186,8 @@ static void check_product(const Case *c, int rows, int vectors, int depth, Spaci
   const int64_t step = (depth + (how == SPACED ? 0 : 3)) * WORD;
   char *first = c->left_end - rows * step;
   TileProduct p = {rows, vectors, depth, left, NULL, vectors * VECTOR, VECTOR, sums,
-                   (vectors + 1) * VECTOR, VECTOR, how == SPACED};
+                   (vectors + 1) * VECTOR, VECTOR, how == SPACED,
+                   (rows + depth) % 2};
   p.right = c->right_end - depth * p.right_row;
   for (char *x = first; x < c->left_end; x += WORD) *(uint32_t *)x = random_word(&state, c->bytes);
   for (const char *x = p.right; x < c->right_end; x += WORD)
