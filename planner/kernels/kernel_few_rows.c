@@ -317,7 +317,7 @@ static const char *rows_across(const Few *x) {
 
 static void take_names(Kernel *k) {
   static const char *const names[] = {"first", "column", "lane", "each", "group", "step",
-                                      "x", "row", "part", "total"};
+                                      "x", "row", "part", "total", "again"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -385,7 +385,9 @@ static const char *loops_of(Few *x, bool whole) {
 /* A sum that is no number, or infinite, is made again. */
 static const char *again_of(Few *x) {
   const char *loops = loops_of(x, true);
-  return arena_printf(x->k->arena, "    if tl.max((acc - acc != 0.0).to(tl.int32)) > 0:\n%s",
+  return arena_printf(x->k->arena,
+                      "    again = tl.where(mmask & nmask, acc - acc != 0.0, False)\n"
+                      "    if tl.max(again.to(tl.int32)) > 0:\n%s",
                       product_indented(x->k, loops, 4));
 }
 
