@@ -39,12 +39,14 @@ static bool is_panel(const Product *p, int width, const Dim stride[2]) {
   return p->n == width && dim_is(stride[1], 1) && dim_is(stride[0], width);
 }
 
-/* A program copies its columns for so many rows at least: a twentieth of its time, or less. */
+/* A program copies its columns for so many rows at least: a twentieth of its time, or less; more
+ * than ROWS_MOST are more programs, for threads of any number. */
 static int64_t rows_of_program(const Product *p, bool turned, const Tile *t) {
-  enum { PROGRAMS = 16, ROWS = 84, ROWS_TURNED = 128 };
+  enum { PROGRAMS = 16, ROWS = 84, ROWS_TURNED = 128, ROWS_MOST = 512 };
   int64_t panels = (p->n + t->bn - 1) / t->bn * p->batch, blocks = (p->m + t->bm - 1) / t->bm;
   int64_t bands = (PROGRAMS + panels - 1) / panels, most = p->m / (turned ? ROWS_TURNED : ROWS);
   if (bands > most) bands = most > 1 ? most : 1;
+  if (p->m / bands > ROWS_MOST) bands = (p->m + ROWS_MOST - 1) / ROWS_MOST;
   return (blocks + bands - 1) / bands * t->bm;
 }
 
