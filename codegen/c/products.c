@@ -194,6 +194,7 @@ bool c_product_loop(const Gen *g, const NestStmt *loop, ProductLoop *t) {
   if (!find_operands(t) || !guards_rows(g, t)) return false;
   if (!has_vectors(g, t) || !is_only_reader(g, t)) return false;
   t->tiles = g->tiles && sums_words(t->product) && loop->index->extent >= MACHINE_TILE &&
+             extent_of(t->row) >= MACHINE_TILED_ROWS &&
              affine_coef(&t->left->mems[0].bytes, loop->index) == WORD && !has_guards(t);
   return is_called(g, t);
 }

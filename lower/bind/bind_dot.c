@@ -226,6 +226,7 @@ static bool is_tiled(const Bind *s, const NestStmt *st) {
   const NestBuffer *left = st->mems[0].buffer;
   return machine_has(s->u->machine, HAS_MATRIX_TILES) &&
          tile_dot_of_words(nest_str(st, NA_precision, "")) != TILE_DOT &&
+         left->tile.shape[left->tile.rank - 2] >= MACHINE_TILED_ROWS &&
          left->tile.shape[left->tile.rank - 1] >= MACHINE_TILE;
 }
 
