@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "graph/analysis/strided.h"
 #include "runtime/device/peaks.h"
@@ -144,6 +145,7 @@ static LibraryProblem product_problem(Graph *g, Node *n) {
   LibraryProblem p = new_problem(g, n);
   p.signature = signature.data;
   p.sizes = sizes.data;
+  p.open = strchr(sizes.data, '*') != NULL;
   p.slower = float8_slower(g, n);
   p.timed.work = is_transposed(g, a)   ? is_transposed(g, b) ? TIMED_TT : TIMED_TN
                  : is_transposed(g, b) ? TIMED_NT

@@ -15,6 +15,8 @@ typedef struct {
   /* The problem for comparisons with others; open sizes are large. */
   TimedProblem timed;
   int capability; /* of the GPU */
+  bool open;      /* some size is */
+  bool packed;    /* b is a constant, which kernels of ours pack once */
   double copied;  /* bytes that kernels before and after the call move, and a kernel of ours not */
   double speed;   /* bytes a microsecond of the GPU's memory */
   double slower;  /* so many times as long take kernels of ours for its form as for the timed one */

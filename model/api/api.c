@@ -256,11 +256,25 @@ static int plan_by_records(nereid_executable *e, nereid_graph *g, const nereid_g
   return code;
 }
 
+/* The first function of CPUs whose library is here; if none is, the first of all, whose call names
+ * the library that is missing. */
+static bool is_first_here(void *context, const LibraryProblem *p) {
+  nereid_device *d = context;
+  const LibraryFunction *f;
+  for (int i = 0; (f = library_of_kind(NEREID_C, i)); i++)
+    if (library_version(d, f)) return f == p->function;
+  return p->function == library_of_kind(NEREID_C, 0);
+}
+
 /* Interpreters define what is right, and call no library. */
 static int plan_model(nereid_executable *e, nereid_graph *g, const nereid_graph_options *o,
                       ModeOptions *options) {
   bool calls = e->device->ops == &device_cuda || e->device->ops == &device_cpu;
   if (!calls) options->compile.libraries = NULL;
+  if (e->device->ops == &device_cpu && options->use == LIBRARIES_ALWAYS) {
+    options->chooser.wants = is_first_here;
+    options->chooser.context = e->device;
+  }
   if (calls && options->use == LIBRARIES_BY_RECORDS && !e->model->plan)
     return plan_by_records(e, g, o, options);
   return model_plan(e->model, &options->compile);

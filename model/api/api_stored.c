@@ -40,10 +40,13 @@ static void add_device(KeyMaker *k, const nereid_device *d) {
   if (d->ops == &device_cpu) cache_key_add(k, ((const Cpu *)d->state)->processor, CPU_IDENTITY);
 }
 
-/* Another library may be found elsewhere. */
+/* Another library may be found elsewhere, and has other threads. */
 static void add_libraries(KeyMaker *k, nereid_device *d) {
   add_text(k, getenv("NEREID_LIBRARY_PATH"));
   add_number(k, (int64_t)library_places(d));
+  const LibraryFunction *f;
+  for (int i = 0; (f = library_of_kind(device_kind(d), i)); i++)
+    add_number(k, library_threads(d, f));
 }
 
 /* The file's size and the time of its last change. */

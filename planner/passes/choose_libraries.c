@@ -332,6 +332,7 @@ static bool try_call(Chooser *c, Call *call) {
   make_call(c->g, call);
   LibraryProblem p = library_problem(c->g, call->end);
   p.copied += bytes_after(c, product, call->end);
+  p.packed = c->constant[product->args[1].node->id];
   if (library_is_wanted(c->g, &p)) return true;
   *call->end = before;
   return false;

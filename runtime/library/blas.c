@@ -65,6 +65,15 @@ static void write_torch(Library *l) {
 
 /* ---- calls ---- */
 
+static bool host_is_intel(void) {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  return __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512f");
+#else
+  return false;
+#endif
+}
+
 typedef struct {
   LibraryLayout a, b;
 } Layouts;
@@ -109,6 +118,14 @@ static int run_blas(LibraryCall *c, const LibraryPointers *at, void *stream) {
           (int)l->a.ld, x.b, (int)l->b.ld, 0, x.out, (int)p->n);
   }
   return 0;
+}
+
+/* Those of MKL, which PyTorch's wheels for x86 hold, on a processor of Intel's whose vectors have
+ * 512 bits: of others no times are known. */
+static int threads_of_torch(const Library *l) {
+  int (*threads)(void) = NULL;
+  *(void **)&threads = dlsym(l->handle, "mkl_get_max_threads");
+  return threads && host_is_intel() ? threads() : 0;
 }
 
 /* A row of ours is a column of theirs: y^T = b^T a^T.  It has PyTorch's threads. */
@@ -193,6 +210,7 @@ const LibraryFunction library_torch_gemm = {.name = "torch.gemm",
                                             .file = &library_torch,
                                             .kind = NEREID_C,
                                             .takes = takes_f32,
+                                            .threads = threads_of_torch,
                                             .prepare = prepare_gemm,
                                             .run = run_torch,
                                             .end = end_gemm};

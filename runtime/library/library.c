@@ -214,6 +214,11 @@ const char *library_version(nereid_device *d, const LibraryFunction *f) {
   return l ? l->version : NULL;
 }
 
+int library_threads(nereid_device *d, const LibraryFunction *f) {
+  const Library *l = f->threads ? library_on(d, f) : NULL;
+  return l ? f->threads(l) : 0;
+}
+
 bool library_is_usable(nereid_device *d, const LibraryFunction *f) {
   Library *l = library_on(d, f);
   return l && (!f->file->has_context || library_start(l));

@@ -98,6 +98,9 @@ bool library_takes(const LibraryFunction *f, DType operands, DType out, DType bi
 /* The version of the library that the device would use, "cublasLt 12.8.4"; NULL: it is not here.
  * Loads it; the text lives as long as the device. */
 const char *library_version(nereid_device *d, const LibraryFunction *f);
+/* The threads by which it computes products on this CPU, if library_times.h knows how long they
+ * take on such a machine; else 0.  Loads the library. */
+int library_threads(nereid_device *d, const LibraryFunction *f);
 /* Can calls of it be prepared?  Loads the library, and makes its context on a GPU. */
 bool library_is_usable(nereid_device *d, const LibraryFunction *f);
 /* A number that changes when libraries of the device's kind come into the process, or folders are

@@ -38,6 +38,7 @@ struct LibraryFunction {
   int64_t workspace;
   bool (*convolves)(DType dtype); /* NULL: it computes products */
   bool (*takes)(DType operands, DType out, DType bias, LibraryActivation activation);
+  int (*threads)(const Library *l); /* library_threads; NULL: its times are not known */
   int (*prepare)(LibraryCall *c);
   int (*run)(LibraryCall *c, const LibraryPointers *at, void *stream);
   void (*end)(LibraryCall *c);

@@ -237,6 +237,11 @@ def check_cpu(machine, product, seed, library, function):
     if loaded:
         lacks = machine.run(files, "--device", "cpu", "--libraries", "always")
         check("PyTorch's BLAS is not here" in str(lacks), f"without PyTorch: {lacks}")
+    if loaded:
+        first = machine.run(product.write(machine.folder), "--device", "cpu", "--libraries",
+                            "always", **loaded)
+        check(agrees(first, product.value) and machine.calls() == calls,
+              f"the library that is here {seed}: {first} {machine.calls()}")
     check(agrees(got, product.value), f"cpu {library} {seed}: {got}\n{product.text('f32')}")
     count = max(product.batch, 1)
     check([c.split()[0] for c in calls] == [function] * count, f"cpu {library} {seed}: {calls}")
@@ -477,6 +482,35 @@ def check_default(machine):
         check(not machine.calls(), f"a small product on {device}: {machine.calls()}")
 
 
+CORE = """def forward(self, a: "f32[{m}, {k}]", w: "f32[{n}, {k}]"):
+    b = torch.ops.aten.permute.default(w, [1, 0])
+    y = torch.ops.aten.mm.default(a, b)
+    return (y,)
+"""
+
+
+def check_core(machine):
+    """One thread of an Intel processor with vectors of 512 bits has most products of f32 by the MKL
+    in PyTorch, without records; few rows times large weights, small products, more threads and
+    other processors have none."""
+    info = pathlib.Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else ""
+    suits = "GenuineIntel" in info and "avx512f" in info
+    model = machine.folder / "core.py"
+    torch = {"LD_PRELOAD": str(machine.folder / "torch.so"),
+             "NEREID_CACHE_DIR": str(machine.folder / "home_core")}
+    for m, n, k, options, env, expected in (
+            (200, 64, 96, (), {}, True), (200, 64, 96, ("--no-libraries",), {}, False),
+            (200, 64, 96, (), {"FAKE_LIBRARIES_THREADS": "2"}, False),
+            (8, 1024, 768, (), {}, False), (200, 16, 400, (), {}, False),
+            (100, 30, 30, (), {}, False)):
+        model.write_text(CORE.format(m=m, n=n, k=k))
+        got = machine.run([model, "--random-inputs"], "--device", "cpu", *options, **torch, **env)
+        calls = machine.calls()
+        check(len(calls) == (suits and expected), f"a core: {m}x{n}x{k} {options} {env}: {calls}")
+        want = machine.run([model, "--random-inputs"], "--device", "interp")
+        check(agrees(got, want, 1e-4), f"a core: {m}x{n}x{k}: {got}, not {want}")
+
+
 GATED = """def forward(self, x: "bf16[25088, 1024]", w: "bf16[256, 1024]", w2: "bf16[256, 1024]"):
     gate = torch.ops.aten.linear.default(x, w)
     up = torch.ops.aten.linear.default(x, w2)
@@ -552,6 +586,7 @@ def main():
             check_failures(machine)
             check_records(machine)
             check_default(machine)
+            check_core(machine)
             check_float8(machine)
             check_depthwise(machine)
             check_gated(machine)

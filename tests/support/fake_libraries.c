@@ -5,7 +5,7 @@
  * cuBLASLt and cuDNN find no algorithm, =refuses make no context, =fails calls fail, =idle products
  * end at once, without a result, and =slow those of the BLAS after 20 ms; =frugal makes cuBLASLt
  * need no workspace.
- * FAKE_LIBRARIES_VERSION is the BLAS's. */
+ * FAKE_LIBRARIES_VERSION is the BLAS's, FAKE_LIBRARIES_THREADS the number of MKL's threads. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
@@ -125,6 +125,12 @@ API void cblas_sgemm(int order, int ta, int tb, int m, int n, int k, float alpha
   sgemm(ta == 112, tb == 112, m, n, k, a, lda, b, ldb, c, ldc);
 }
 #endif
+
+/* MKL's, which PyTorch's library has. */
+API int mkl_get_max_threads(void) {
+  const char *threads = getenv("FAKE_LIBRARIES_THREADS");
+  return threads ? atoi(threads) : 1;
+}
 
 /* Fortran's, which PyTorch's library has: columns are in memory. */
 API void sgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k,

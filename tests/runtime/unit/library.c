@@ -114,11 +114,35 @@ static void times(void) {
   check_call(t.library > 0 && t.library < t.kernels, "the gradient of its weight");
 }
 
+static bool is_faster_on_core(double batch, double m, double n, double k) {
+  TimedProblem p = {TIMED_NT, DT_F32, false, batch, m, n, k, 1, 1};
+  ExpectedTimes t = library_times_of_core(&p);
+  return t.kernels > 0 && t.library < t.kernels;
+}
+
+/* By a core of an Intel processor; both ways took these shares of each other's time there. */
+static void times_of_core(void) {
+  check_call(is_faster_on_core(1, 1024, 768, 3072), "1.1");
+  check_call(is_faster_on_core(1, 98, 2304, 768), "1.1, of many rows");
+  check_call(is_faster_on_core(1, 64, 512, 512), "1.6, of a small b");
+  check_call(is_faster_on_core(8, 128, 256, 512), "1.35, of batches");
+  check_call(!is_faster_on_core(1, 32, 4096, 1024), "0.6, of few rows");
+  check_call(!is_faster_on_core(1, 1792, 16, 3424), "0.8, of few columns");
+  check_call(!is_faster_on_core(16, 64, 64, 64), "0.7, of small matrices");
+  TimedProblem p = {TIMED_NN, DT_BF16, false, 1, 1024, 1024, 1024, 1, 1};
+  check_call(library_times_of_core(&p).kernels == 0, "other numbers");
+  p.dtype = DT_F32;
+  ExpectedTimes one = library_times_of_core(&p);
+  p.batch = 2;
+  check_call(library_times_of_core(&p).library == 2 * one.library, "two take twice as long");
+}
+
 int main(void) {
   nereid_device *d;
   layouts();
   table();
   times();
+  times_of_core();
   if (nereid_device_open(&d, "cpu")) return 1;
   messages(d);
   nereid_device_close(d);

@@ -70,7 +70,7 @@ def cache_of(settings: Settings, inputs):
     """PyTorch's cache, with entries that are this backend's and hold whole programs.  Gives a list
     that the programs are added to that it loads."""
     tag = (torch.compiler.config.cache_key_tag, "nereid", _nereid.build_id(), sources(), settings,
-           graph_options(settings), _ranges(inputs), overlaps_of(inputs))
+           graph_options(settings), _ranges(inputs), overlaps_of(inputs), torch.get_num_threads())
     loaded: list = []
     before = _loaded.set(loaded)
     try:
