@@ -127,7 +127,8 @@ static Node *channels_before(Build *b, Node *w) {
 }
 
 /* Windows that neither overlap nor leave gaps: a product of the patches with one matrix.  For few
- * channels: of many, a window is better gone through element by element.  A patch has its elements
+ * channels: of many, a window is better gone through element by element, and on a CPU vectors of
+ * results along an image's row (small_groups) need no copy of patches.  A patch has its elements
  * in the order in which memory has them, so that loads are wide. */
 static Node *of_patches(Build *b, const Conv *c, const ValueType *result) {
   Dims *d = b->in.g->dims;
@@ -527,7 +528,7 @@ static Node *own_windows(Build *b, const Conv *c, bool patches) {
   bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
   bool elements = is_unpadded(c) && all_are(c->n, w->shape + 2, 1);
   if (elements && fixed_stride(c) && !hits_boxes(b, c)) return of_elements(b, c);
-  if (patches && has_patches(c)) return of_patches(b, c, &b->in.n->type);
+  if (patches && has_patches(c) && !small_groups(b, c)) return of_patches(b, c, &b->in.n->type);
   WindowRows rows;
   if (has_rows(b, c, &rows)) return of_rows(b, c, &rows);
   return alone && !is_spectrum(b, c) ? depthwise(b, c) : of_windows(b, c);

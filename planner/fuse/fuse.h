@@ -137,6 +137,9 @@ bool group_checks_scalar(const Fusion *f, const Group *group, const Node *n);
 Group *group_part(const Fusion *f, const Group *group, uint32_t part);
 /* The group as it is at one column. */
 Group *group_at_column(const Fusion *f, const Group *group, Dim column);
+/* Are programs next to each other those of planes?  Planes of a depthwise gradient read the same
+ * elements, which one processor then has in a cache. */
+bool group_planes_first(const Group *g);
 /* The elements of x that follow each other in memory, if the group sums up columns on a CPU, or has
  * windows along an axis before them: vectors then take neighbours.  NULL: it does anything else, or
  * they are few. */

@@ -152,6 +152,13 @@ static int64_t spread_of(const Fusion *f, const Group *g) {
   return spread;
 }
 
+bool group_planes_first(const Group *g) {
+  bool first = false;
+  for (size_t i = 0; g->plane && i < g->nodes.len; i++)
+    first |= graph_is(g->nodes.data[i], OP_nereid_conv_depthwise_weight_default);
+  return first;
+}
+
 int64_t group_row_strip(const Fusion *f, const Group *g) {
   if (!dim_is_int(g->r) || !group_vector_columns(f, g) || !strip_window(g) || reduces(g)) return 0;
   int64_t columns = g->r->value, spread = spread_of(f, g);

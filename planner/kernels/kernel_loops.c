@@ -861,17 +861,19 @@ static void set_loop_masks(Kernel *k, bool columns) {
   k->masks[AXIS_X | AXIS_R] = !columns ? k->masks[AXIS_X] : whole ? "rmask" : "xmask & rmask";
 }
 
-/* The grid's second axis is that of planes. */
+/* The grid's second axis is that of planes, or its first one. */
 static const char *open_plane(Kernel *k) {
   Dim plane = k->group->plane;
   if (!plane || dim_is_int(plane)) return "";
-  return arena_printf(k->arena, "    plane = tl.program_id(1)%s\n", kernel_wide(k));
+  return arena_printf(k->arena, "    plane = tl.program_id(%d)%s\n", !group_planes_first(k->group),
+                      kernel_wide(k));
 }
 
 /* Bounds the program's number: it is less than `all`, which is written with tile sizes. */
 static const char *bound_program(Kernel *k, const char *before, const char *all) {
-  return arena_printf(k->arena, "%s    pid = tl.program_id(0)%s\n    tl.assume(pid < %s)\n", before,
-                      kernel_wide(k), all);
+  int axis = group_planes_first(k->group);
+  return arena_printf(k->arena, "%s    pid = tl.program_id(%d)%s\n    tl.assume(pid < %s)\n",
+                      before, axis, kernel_wide(k), all);
 }
 
 static const char *open_crossed(Kernel *k, const char **program) {
@@ -891,7 +893,8 @@ static const char *open_crossed(Kernel *k, const char **program) {
  * then begin at known vectors.  On a CPU it always is: masks of tiles that are whole are true. */
 static void emit_loops(Text *out, Kernel *k, bool rows) {
   const char *x = kernel_index(k, k->group->x, NULL), *bound = open_plane(k);
-  const char *program = arena_printf(k->arena, "tl.program_id(0)%s", kernel_wide(k));
+  const char *program = arena_printf(k->arena, "tl.program_id(%d)%s",
+                                     group_planes_first(k->group), kernel_wide(k));
   if (k->group->crossed) {
     bound = open_crossed(k, &program);
   } else if ((k->limited || k->graph->host) && dim_is_int(k->group->x)) {

@@ -15,9 +15,6 @@
  * window is faster (3x3 and 5x5: 0.7 to 0.95 of the time), and half of the code. */
 enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9, HOST_POSITIONS_MAX = 4, LAST_AXIS_MAX = 9 };
 
-/* So few parts wait for each other's multiply-adds: each has several sums, which are added. */
-enum { CHAINED_PARTS = 4, CHAINS_MAX = 2 };
-
 typedef struct {
   Kernel *k;
   Node *node;
@@ -29,9 +26,7 @@ typedef struct {
   bool strip;       /* the parts' elements and weights are shared */
   Dim base;         /* the first position along the last axis of those that are written out */
   int64_t positions; /* and their number */
-  uint32_t chains;   /* sums of each part, to which terms are added in turn */
-  uint32_t turn[STRIP_MAX];
-  const char *acc[CHAINS_MAX][STRIP_MAX];
+  const char *acc[STRIP_MAX];
 } Sliding;
 
 /* Will the piece's element be loaded, so that outside of its limits it is 0?  What this kernel
@@ -95,12 +90,11 @@ static const char *window_weight(Sliding *s, const Dim *at) {
 static void add_window_term(Sliding *s, uint32_t part, const char *element, const char *weight,
                             bool first) {
   Kernel *k = s->k;
-  const char *acc = s->acc[s->turn[part]][part];
+  const char *acc = s->acc[part];
   const char *v = weight ? arena_printf(k->arena, "%s * %s", element, weight) : element;
   if (first) kernel_line(k, "%s = %s", acc, v);
   else if (s->max) kernel_line(k, "%s = maximum(%s, %s)", acc, acc, v);
   else kernel_line(k, "%s = %s + %s", acc, acc, v);
-  s->turn[part] = (s->turn[part] + 1) % s->chains;
 }
 
 static void add_position(Sliding *s, const Dim *at, bool first) {
@@ -169,10 +163,9 @@ static const char *tile_shape(const Sliding *s) {
 static void begin_accumulators(Sliding *s) {
   Kernel *k = s->k;
   const char *zero = s->max ? kernel_neutral(k, "least", s->dtype) : "0";
-  for (uint32_t c = 0; c < s->chains; c++)
-    for (uint32_t i = 0; i < s->parts; i++)
-      kernel_line(k, "%s = tl.full(%s, %s, tl.%s)", s->acc[c][i], tile_shape(s), zero,
-                  dtype_lang_name(s->dtype));
+  for (uint32_t i = 0; i < s->parts; i++)
+    kernel_line(k, "%s = tl.full(%s, %s, tl.%s)", s->acc[i], tile_shape(s), zero,
+                dtype_lang_name(s->dtype));
 }
 
 static void write_out(Sliding *s, int64_t count) {
@@ -310,25 +303,11 @@ static void write_last_axis(Sliding *s, Dim *at) {
   s->positions = all;
 }
 
-static void begin_chains(Sliding *s) {
-  if (!s->w.of_images || s->parts > CHAINED_PARTS) return;
-  for (s->chains = 1; s->chains < CHAINS_MAX; s->chains++)
-    for (uint32_t i = 0; i < s->parts; i++)
-      s->acc[s->chains][i] = kernel_fresh(s->k, s->acc[0][i]);
-}
-
-static void end_chains(Sliding *s) {
-  for (uint32_t c = 1; c < s->chains; c++)
-    for (uint32_t i = 0; i < s->parts; i++)
-      kernel_line(s->k, "%s = %s + %s", s->acc[0][i], s->acc[0][i], s->acc[c][i]);
-}
-
 static void loop_inside(Sliding *s) {
   Kernel *k = s->k;
   int indent = k->indent;
   size_t taken = k->taken.len, bindings = k->bindings.len;
   Dim at[WINDOW_AXES + 1];
-  begin_chains(s);
   begin_accumulators(s);
   size_t before = k->body.len;
   for (uint32_t i = 0; i + 1 < s->w.n; i++) at[i] = open_axis(s, i);
@@ -339,7 +318,6 @@ static void loop_inside(Sliding *s) {
   drop_empty_loops(k, before, inside);
   k->indent = indent;
   k->bindings.len = bindings;
-  end_chains(s);
   kernel_forget(k, taken);
 }
 
@@ -378,13 +356,13 @@ static void find_parts(Sliding *s, const Dim *index) {
 }
 
 Value kernel_window(Kernel *k, Node *n, const Dim *index) {
-  Sliding s = {.k = k, .node = n, .w = window_of(k->graph, n), .chains = 1};
+  Sliding s = {.k = k, .node = n, .w = window_of(k->graph, n)};
   s.dtype = kernel_held(n->type.dtype);
   s.max = n->op->id == OP_nereid_pool_max_default;
   find_parts(&s, index);
-  for (uint32_t i = 0; i < s.parts; i++) s.acc[0][i] = kernel_fresh_for(k, n);
+  for (uint32_t i = 0; i < s.parts; i++) s.acc[i] = kernel_fresh_for(k, n);
   write_window(&s);
   for (uint32_t i = 0; i < s.parts; i++)
-    kernel_remember(k, n, s.index[i], (Value){s.acc[0][i], s.dtype});
-  return (Value){s.acc[0][0], s.dtype};
+    kernel_remember(k, n, s.index[i], (Value){s.acc[i], s.dtype});
+  return (Value){s.acc[0], s.dtype};
 }

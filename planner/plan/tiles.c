@@ -183,6 +183,10 @@ static StepChoice rows_choice(const Tiles *t, const Group *g, int64_t rblock, in
   add_choice_constexpr(t, &c, "XBLOCK", xblock);
   c.grid[0] = blocks_of_size(t, g->x, xblock);
   if (g->plane) c.grid[1] = g->planes;
+  if (group_planes_first(g)) {
+    c.grid[1] = c.grid[0];
+    c.grid[0] = g->planes;
+  }
   c.warps = rblock >= 4096 && tile->warps < 8 ? 8 : tile->warps;
   return c;
 }
