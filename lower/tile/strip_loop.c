@@ -27,6 +27,15 @@ static bool has_other_tiles(const Strips *s, const TileOp *op) {
   return false;
 }
 
+/* Is the mask false in all columns of strips after the row's end? */
+static bool is_dead(const Strips *s, const TileValue *mask) {
+  const TileOp *op = mask ? mask->def : NULL;
+  if (!op) return false;
+  if (strip_limit(s, mask) == s->limit) return true;
+  return op->code == TILE_AND && (is_dead(s, op->args[0]) || is_dead(s, op->args[1]));
+}
+
+/* Loads have a mask: none of a strip after the row's end is made where a reduction is. */
 static bool is_row_op(const Strips *s, const TileOp *op) {
   if (op == s->loop || op->code == TILE_YIELD) return true;
   if (has_other_tiles(s, op)) return false;
@@ -37,7 +46,7 @@ static bool is_row_op(const Strips *s, const TileOp *op) {
     case TILE_EXPAND_DIMS:
     case TILE_BROADCAST:
     case TILE_STORE: return true;
-    case TILE_LOAD: return !tile_int(op, TA_volatile, 0);
+    case TILE_LOAD: return !tile_int(op, TA_volatile, 0) && is_dead(s, op->args[1]);
     case TILE_RESHAPE: return strip_is_row(s, op->args[0]);
     case TILE_REDUCE:
       return tile_str(op, TA_combine, NULL) && op->nargs == 1 &&
@@ -58,23 +67,14 @@ static void check_op(TileOp *op, void *ctx) {
   c->refused |= !placed || !is_row_op(c->s, op);
 }
 
-/* Is the mask false in all columns of strips after the row's end? */
-static bool is_dead(const Strips *s, const TileValue *mask) {
-  const TileOp *op = mask ? mask->def : NULL;
-  if (!op) return false;
-  if (strip_limit(s, mask) == s->limit) return true;
-  return op->code == TILE_AND && (is_dead(s, op->args[0]) || is_dead(s, op->args[1]));
-}
-
 /* Do strips of the value after the row's end need rows that the loop carries? */
 static bool needs_carried(const Strips *s, bool *visited, const TileValue *v) {
   if (!v || !strip_is_row(s, v) || visited[v->id]) return false;
   visited[v->id] = true;
   const TileOp *op = v->def;
   if (!op || op == s->loop) return true;
-  bool skips = op->code == TILE_LOAD && is_dead(s, op->args[1]);
   bool picks = op->code == TILE_SELECT && is_dead(s, op->args[0]);
-  for (uint32_t i = skips || picks ? 2 : 0; i < op->nargs; i++)
+  for (uint32_t i = op->code == TILE_LOAD || picks ? 2 : 0; i < op->nargs; i++)
     if (needs_carried(s, visited, op->args[i])) return true;
   return false;
 }

@@ -1,6 +1,6 @@
 # The tile interpreter gives the same before and after the pass, and the nest is right.
 run_rows() { nereid run "$1" dy_ptr=randn:bf16[9,301] x_ptr=rand:bf16[9,301] w_ptr=rand:bf16[301] dx_ptr=zeros:bf16[9,301] dw_ptr=zeros:f32[4,301] n_rows=9 --grid "$2" --device "$3"; }
-for kernel in looped:4 looped_odd:3 looped_carried:4 looped_overlaps:1 looped_counted:4; do
+for kernel in looped:4 looped_odd:3 looped_carried:4 looped_overlaps:1 looped_counted:4 looped_others:4; do
   programs=${kernel#*:} kernel=${kernel%:*}
   for passes in fold_ranges strip_rows; do
     nereid compile $kernel.tile --run-passes $passes --emit tile |
