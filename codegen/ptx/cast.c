@@ -2,7 +2,7 @@
 #include "codegen/ptx/ptx.h"
 #include "lang/interp/interp.h"
 
-static void ptx_widen_to(Ptx *p, const Ref *r, DType t, Operand d);
+static void ptx_widen_to(Ptx *p, const Ref *r, DType t, Operand d, bool again);
 
 /* ======== f32 and the narrower floats: f8 without instructions is made of others ======== */
 
@@ -52,12 +52,15 @@ Operand ptx_widen(Ptx *p, DType t, Operand x) {
   return f;
 }
 
-/* Both halves of a word of bf16 are an f32 for one instruction. */
-static bool widen_half(Ptx *p, const Ref *r, Operand d) {
+/* Both halves of a word of bf16 are an f32 for one instruction.  `again`: by another one, so that
+ * the assembler does not keep what the first one made. */
+static bool widen_half(Ptx *p, const Ref *r, Operand d, bool again) {
+  static const char *const texts[2][2] = {
+      {"shl.b32 $d, $a, 16", "and.b32 $d, $a, 0xffff0000"},
+      {"prmt.b32 $d, $a, 0, 0x1044", "prmt.b32 $d, $a, 0, 0x3244"}};
   int32_t i = ptx_subscript(p, r);
   if (r->var->dtype != DT_BF16 || !ptx_in_word(p, r->var, i)) return false;
-  ptx_emit2(p, i % 2 ? "and.b32 $d, $a, 0xffff0000" : "shl.b32 $d, $a, 16", d,
-            ptx_word_register(p, r->var, i / 2));
+  ptx_emit2(p, texts[again][i % 2], d, ptx_word_register(p, r->var, i / 2));
   return true;
 }
 
@@ -67,12 +70,12 @@ Operand ptx_widen_ref(Ptx *p, const Ref *r, DType t) {
     return ptx_f32((float)scalar_round(t, v));
   }
   Operand f = ptx_temp(p, RC_F32);
-  ptx_widen_to(p, r, t, f);
+  ptx_widen_to(p, r, t, f, false);
   return f;
 }
 
-static void ptx_widen_to(Ptx *p, const Ref *r, DType t, Operand d) {
-  if (r->kind == REF_VAR && widen_half(p, r, d)) return;
+static void ptx_widen_to(Ptx *p, const Ref *r, DType t, Operand d, bool again) {
+  if (r->kind == REF_VAR && widen_half(p, r, d, again)) return;
   ptx_emit2(p, widen_text(p, t), d, ptx_source_reg(p, r, t));
 }
 
@@ -303,7 +306,7 @@ static void ptx_float_to_float(Ptx *p, const NestStmt *s, Operand d) {
   } else if (t == DT_F64) {
     from_f64(p, s, d);
   } else if (to == DT_F32) {
-    ptx_widen_to(p, r, t, ptx_dest_of(p, s, d));
+    ptx_widen_to(p, r, t, ptx_dest_of(p, s, d), s->rtz);
   } else {
     Operand f = t == DT_F32 ? ptx_source(p, r, t) : ptx_widen_ref(p, r, t);
     if (to == DT_F64) ptx_emit2(p, "cvt.f64.f32 $d, $a", ptx_dest_of(p, s, d), f);

@@ -34,13 +34,13 @@ static bool is_scalar_reduce(const TileOp *op) {
   return op->code == TILE_REDUCE && !op->results[0]->type.rank;
 }
 
-/* A loop of a cluster stores rows, too. */
+/* Loops store rows, too: of a cluster, or strips of them that are apart. */
 static bool is_plain(const Ahead *x, const TileBlock *b) {
   for (const TileOp *op = b->first; op; op = op->next) {
     unsigned flags = tile_op_flags(op->code);
     bool load = op->code == TILE_LOAD && !tile_int(op, TA_volatile, 0);
     bool plain = flags & (TILE_PURE | TILE_TERM) && !op->nregions;
-    bool store = op->code == TILE_STORE && x->f->cluster;
+    bool store = op->code == TILE_STORE && (x->f->cluster || tile_attr(op, TA_part));
     if (!plain && !load && !store && op->code != TILE_REDUCE) return false;
     if (op->code == TILE_DOT) return false;
   }
@@ -96,16 +96,36 @@ static bool follows_from_index(const Ahead *x, const TileValue *v) {
   return true;
 }
 
-static bool takes(Ahead *x, const TileOp *op) {
-  const Type *t = &op->results[0]->type;
+static bool can_take(const Ahead *x, const TileOp *op) {
   if (op->code != TILE_LOAD || !follows_from_index(x, op->args[0])) return false;
   if (!follows_from_index(x, op->args[1]) || !follows_from_index(x, op->args[2])) return false;
-  if (!is_unwritten(x, op)) return false;
+  return is_unwritten(x, op);
+}
+
+/* Bytes of a thread. */
+static int64_t bytes_of(const Ahead *x, const TileOp *load) {
+  const Type *t = &load->results[0]->type;
   int64_t threads = (int64_t)options_warps(&x->f->options) * x->u->machine->lanes;
-  int64_t bytes = type_numel(*t) * dtype_bytes((DType)t->dtype) / threads;
-  if (bytes > x->left) return false;
-  x->left -= bytes;
+  return type_numel(*t) * dtype_bytes((DType)t->dtype) / threads;
+}
+
+static bool takes(Ahead *x, const TileOp *op) {
+  if (!can_take(x, op) || bytes_of(x, op) > x->left) return false;
+  x->left -= bytes_of(x, op);
   return true;
+}
+
+/* Strips of a row are loaded ahead all or none.  Their loop says by its number of stages whether
+ * registers have room for them (strip_loop.c). */
+static int64_t bytes_ahead(const Ahead *x) {
+  int64_t bytes = 0;
+  bool strips = false;
+  for (const TileOp *op = x->body->first; op; op = op->next) {
+    strips |= op->code == TILE_STORE && !x->f->cluster;
+    if (can_take(x, op)) bytes += bytes_of(x, op);
+  }
+  if (!strips) return AHEAD_THREAD_BYTES;
+  return tile_int(x->loop, TA_num_stages, 0) == 1 ? 0 : bytes;
 }
 
 /* ---- copies for another iteration ---- */
@@ -200,7 +220,7 @@ static void visit_loop(TileOp *loop, void *ctx) {
   if (!is_candidate(x, loop)) return;
   x->loop = loop;
   x->body = loop->regions[0];
-  x->left = AHEAD_THREAD_BYTES;
+  x->left = bytes_ahead(x);
   for (TileOp *op = x->body->first, *next; op; op = next) {
     next = op->next;
     if (op->nresults && op->results[0]->id < x->nvalues && takes(x, op)) load_ahead(x, op);

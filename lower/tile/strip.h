@@ -62,6 +62,7 @@ typedef struct {
   bool by_elements;   /* no vector loads it */
   bool versions;      /* this is one of several versions of the kernel */
   TileOp *loop;       /* takes rows one by one; NULL: the body has a row */
+  bool ahead;         /* registers hold the next row of the loop, too */
   bool shifted;       /* versions have: */
   TileValue *shift;   /* columns begin a column early where this offset of a row is odd; or NULL */
   TileValue *stride;  /* of a loop, whose first row's number times it is the offset */

@@ -111,9 +111,21 @@ TileValue *strip_build_blocks(Strips *s) {
   return part;
 }
 
+/* Does the function say it, for another version of the kernel? */
+static bool is_noted(const Strips *s, const StripPair *pair) {
+  for (const TileOp *op = s->f->body->first; op; op = op->next) {
+    const TileAttr *params = op->code == TILE_NOALIAS ? tile_attr(op, TA_params) : NULL;
+    if (params && params->list[0] == pair->a->index && params->list[1] == pair->b->index &&
+        (pair->or_same || !tile_int(op, TA_or_same, 0)))
+      return true;
+  }
+  return false;
+}
+
 void strip_build_pairs(Strips *s) {
   TileBuilder start = {s->f, s->f->body, s->f->body->first, s->f->span};
   for (int i = 0; i < s->npairs; i++) {
+    if (is_noted(s, &s->pairs[i])) continue;
     int64_t pair[] = {s->pairs[i].a->index, s->pairs[i].b->index};
     TileOp *op = tile_build(&start, TILE_NOALIAS, NULL, 0, NULL, 0);
     tile_set_ints(s->f, op, TA_params, pair, 2);

@@ -165,6 +165,13 @@ static TileValue *first_mask(StripBuilder *x, TileValue *v) {
   return tile_build1(&x->b, TILE_AND, t, inside, before, NULL);
 }
 
+/* Is the op a cast of 16 bits that rounds nowhere? */
+static bool is_widening(const TileOp *op) {
+  if (op->code != TILE_CAST) return false;
+  DType from = (DType)op->args[0]->type.dtype, to = (DType)op->results[0]->type.dtype;
+  return dtype_is_float(from) && dtype_bits(from) == 16 && to == DT_F32;
+}
+
 /* The op on strips.  A mask that is true, or false, in all columns is none. */
 static TileValue *strip_of_op(StripBuilder *x, TileValue *v) {
   const TileOp *op = v->def;
@@ -182,7 +189,9 @@ static TileValue *strip_of_op(StripBuilder *x, TileValue *v) {
     if (is_full(x, op->args[i])) return strip_of(x, op->args[1 - i]);
   TileValue **args = ARENA_ARRAY(x->s->scratch, TileValue *, op->nargs);
   for (uint32_t i = 0; i < op->nargs && !(unmasked && i); i++) args[i] = strip_of(x, op->args[i]);
-  return strip_copy_op(x, op, args, &t)->results[0];
+  TileOp *made = strip_copy_op(x, op, args, &t);
+  if (x->again && is_widening(op)) tile_set_str(x->s->f, made, TA_rounding, "rtz");
+  return made->results[0];
 }
 
 /* The strip of a row; other values, and none, are what they are. */

@@ -18,6 +18,7 @@ typedef struct {
   TileValue **copy; /* by value id: the strip of a row ... */
   uint32_t *round;  /* ... of that round */
   uint32_t rounds;
+  bool again;         /* casts of the strip are told from those before */
   TileValue ***held; /* by park and strip after the parked ones: what registers keep */
 } StripBuilder;
 

@@ -126,14 +126,40 @@ static int64_t bits_of_rows(const Strips *s) {
   return bits;
 }
 
+/* OTHERS: for addresses and what is computed, of a row or beside the loads of the next one */
+enum { OTHERS = 28, AHEAD_OTHERS = 36, REGISTER_BITS = 32 };
+
 /* Versions have one limit of registers, by rows of three quarters of the tile: longer ones spill,
  * where two programs that share a multiprocessor gain more for shorter ones.  (5,003 columns of
  * bf16, 8 warps, on an H200: 0.56 of a copy's rate without a limit, 0.80 with one.) */
 static void share_registers(Strips *s) {
-  enum { OTHERS = 28, REGISTER_BITS = 32 }; /* OTHERS: for addresses and what is computed */
   int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
   int64_t elements = s->row / threads * 3 / 4;
   strip_share_registers(s, elements * bits_of_rows(s) / REGISTER_BITS + OTHERS);
+  if (!s->registers) s->registers = s->f->options.maxnreg; /* of the version before, or of users */
+}
+
+/* Do registers hold the next row, too? */
+static bool has_room_ahead(const Strips *s) {
+  const TileBlock *inner = s->loop->regions[0];
+  int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
+  int64_t room = s->registers ? s->registers : REGISTER_FILE / threads, bits = bits_of_rows(s);
+  if (room > s->u->machine->regs) room = s->u->machine->regs;
+  for (const TileOp *op = inner->first; op; op = op->next)
+    if (op->code == TILE_LOAD) bits += float_bits(s, op->results[0]);
+  int64_t elements = s->live * s->strip / threads;
+  return elements * bits / REGISTER_BITS + AHEAD_OTHERS <= room;
+}
+
+/* Loads of the next row may come before stores of this one (pass load_ahead) if a launch finds both
+ * apart. */
+static void assume_rows_apart(Strips *s, const TileBlock *inner) {
+  for (const TileOp *a = inner->first; a; a = a->next)
+    for (const TileOp *b = inner->first; b && a->code == TILE_STORE; b = b->next) {
+      TileValue *from = b->code == TILE_LOAD ? strip_root(b->args[0]) : NULL;
+      TileValue *to = from ? strip_root(a->args[0]) : NULL;
+      if (to && from != to) strip_assume_apart(s, to, from, false);
+    }
 }
 
 bool strip_loop_plan(Strips *s) {
@@ -144,6 +170,8 @@ bool strip_loop_plan(Strips *s) {
   if (c.refused || stores_more(s, s->body) || stores_more(s, inner)) return false;
   if (reduces_carried(s, s->body) || reduces_carried(s, inner)) return false;
   share_registers(s);
+  s->ahead = has_room_ahead(s);
+  if (s->ahead) assume_rows_apart(s, inner);
   return true;
 }
 
@@ -182,13 +210,61 @@ static void build_reduce(LoopBuilder *r, TileOp *op) {
   op->args[0] = acc;
 }
 
+/* What is computed of loaded rows is computed again after a reduction, where programs that load the
+ * next row share registers: they hold rows of 16 bits meanwhile.  Casts with a rounding, though
+ * these are exact, are told from the first ones by all passes. */
+static void forget_computed(LoopBuilder *r, const TileOp *reduce) {
+  const Strips *s = r->x.s;
+  r->x.again = true;
+  for (const TileOp *op = reduce->prev; op; op = op->prev) {
+    bool computed = tile_op_flags(op->code) & TILE_ELEM && strip_is_row(s, op->results[0]);
+    for (int64_t k = 0; computed && k < s->live; k++) r->round[k][op->results[0]->id] = 0;
+  }
+}
+
+static bool is_before(const TileOp *op, const TileOp *other) {
+  while (op && op != other) op = op->next;
+  return op;
+}
+
+/* Is the value made of what is known before the op, which is in the loop? */
+static bool is_known_before(const LoopBuilder *r, const TileValue *v, const TileOp *place) {
+  const TileOp *op = v ? v->def : NULL;
+  if (!op || op->parent != place->parent) return true;
+  if (is_before(op, place)) return true;
+  if (!(tile_op_flags(op->code) & TILE_ELEM)) return false;
+  arena_work(r->x.s->scratch, 1);
+  for (uint32_t i = 0; i < op->nargs; i++)
+    if (!is_known_before(r, op->args[i], place)) return false;
+  return true;
+}
+
+/* Sums of rows are added up before the iteration's reductions, which other values then wait for. */
+static void build_sums(LoopBuilder *r, const TileOp *reduce) {
+  StripBuilder *x = &r->x;
+  const TileOp *yield = reduce->parent->last;
+  for (uint32_t i = 0; i < yield->nargs; i++) {
+    TileValue *sum = yield->args[i];
+    if (!strip_is_row(x->s, sum) || !is_known_before(r, sum, reduce)) continue;
+    for (int64_t k = 0; k < x->s->live; k++) {
+      set_strip(r, k);
+      strip_of(x, sum);
+    }
+  }
+}
+
 static void build_op(LoopBuilder *r, TileOp *op) {
   StripBuilder *x = &r->x;
   x->b = (TileBuilder){x->s->f, op->parent, op, op->span};
+  bool inside = op->parent != x->s->body;
   if (op->code == TILE_REDUCE) {
+    if (inside) build_sums(r, op);
     build_reduce(r, op);
+    if (inside && x->s->ahead && x->s->registers) forget_computed(r, op);
     return;
   }
+  /* Values that an iteration computes are made where a reduction, a store or its end takes them. */
+  if (inside && tile_op_flags(op->code) & TILE_ELEM) return;
   bool store = op->code == TILE_STORE;
   for (int64_t k = 0; k < x->s->live; k++) {
     set_strip(r, k);
@@ -212,6 +288,15 @@ static void spread_known(LoopBuilder *r, Spread *to, TileValue *const *values, u
     for (int64_t k = 0; k < (row ? s->live : 1); k++)
       vec_push(s->f->arena, to, row ? known_strip(r, k, values[i]) : values[i]);
   }
+}
+
+/* The same of what an iteration yields, which is made now if no one has taken it. */
+static void spread_made(LoopBuilder *r, Spread *to, TileValue *const *values, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < (strip_is_row(r->x.s, values[i]) ? r->x.s->live : 1); k++) {
+      set_strip(r, k);
+      vec_push(r->x.s->f->arena, to, strip_of(&r->x, values[i]));
+    }
 }
 
 /* A value that the loop defines, of a strip of a row like v. */
@@ -253,12 +338,15 @@ static void build_rows_loop(LoopBuilder *r, TileOp *loop) {
   spread_known(r, &args, loop->args, loop->nargs, BOUNDS);
   spread_new(r, &params, inner->params, inner->nparams);
   build_block(r, inner);
-  spread_known(r, &next, yield->args, yield->nargs, 0);
+  r->x.b = (TileBuilder){r->x.s->f, inner, yield, yield->span};
+  spread_made(r, &next, yield->args, yield->nargs);
+  r->x.again = false;
   spread_new(r, &results, loop->results, loop->nresults);
   set_values(&args, &loop->args, &loop->nargs, false);
   set_values(&params, &inner->params, &inner->nparams, true);
   set_values(&next, &yield->args, &yield->nargs, false);
   set_values(&results, &loop->results, &loop->nresults, true);
+  if (!r->x.s->ahead) tile_set_int(r->x.s->f, loop, TA_num_stages, 1);
 }
 
 static void build_block(LoopBuilder *r, TileBlock *block) {
@@ -293,4 +381,5 @@ void strip_loop_build(Strips *s) {
   build_block(&r, s->body);
   drop_rows(s, s->loop->regions[0]);
   drop_rows(s, s->body);
+  strip_build_pairs(s);
 }

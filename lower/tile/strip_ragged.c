@@ -16,9 +16,10 @@
 enum {
   WORD_BYTES = 4,
   STRIPS_MOST = 8,
-  SHIFTED_STRIPS = 16, /* words are in all but two */
+  SHIFTED_STRIPS = 32, /* at most; words are in all but two */
   EACH_LEAST = 16, /* elements of a thread: fewer are little work to leave out */
   EACH_MOST = 32,  /* ... and more fill registers and text */
+  LOOP_EACH_MOST = 64, /* ... but for few warps, whose loops have most of the registers each */
   OPS_MOST = 200   /* of the kernel, which versions repeat */
 };
 
@@ -79,7 +80,8 @@ static TileValue *find_constant_limit(const Strips *s) {
 static void shift_strips(Strips *s) {
   int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
   s->shifted = true;
-  if (s->row % (SHIFTED_STRIPS * 2 * threads) == 0) s->strip = s->row / SHIFTED_STRIPS;
+  int64_t strips = s->row / (2 * threads);
+  if (strips > STRIPS_MOST && strips <= SHIFTED_STRIPS) s->strip = 2 * threads;
 }
 
 /* Finds the limit, and the strips: of elements, of words, or of vectors. */
@@ -87,7 +89,8 @@ static bool find_strips(Strips *s) {
   enum { VECTOR = 8 }; /* elements of 16 bits that a thread loads at once */
   int64_t threads = (int64_t)options_warps(&s->f->options) * s->u->machine->lanes;
   int64_t each = s->row / threads;
-  if (each < EACH_LEAST || each > EACH_MOST || s->row % (STRIPS_MOST * threads)) return false;
+  int64_t most = s->loop ? LOOP_EACH_MOST : EACH_MOST;
+  if (each < EACH_LEAST || each > most || s->row % (STRIPS_MOST * threads)) return false;
   s->limit = find_limit(s);
   s->by_elements = s->limit != NULL;
   if (!s->limit && each == EACH_MOST) s->limit = find_constant_limit(s);
