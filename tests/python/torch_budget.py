@@ -20,6 +20,7 @@ DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
 BUDGETS = (1, 0.75, 0.5, 0.25, 0.1, 0)
 try:
     import torch
+    import quick_torch
     from torch import nn
     from torch.nn import functional as F
 except ImportError:

@@ -20,6 +20,7 @@ import tally  # noqa: E402
 
 try:
     import torch
+    import quick_torch
 except ImportError:
     torch = None
 

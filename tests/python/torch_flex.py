@@ -15,6 +15,7 @@ import tally
 DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
 try:
     import torch
+    import quick_torch
     import torch.nn.attention.flex_attention as flex
 except ImportError:
     torch = None

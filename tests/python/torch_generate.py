@@ -16,6 +16,7 @@ import tally
 DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
 try:
     import torch
+    import quick_torch
     from torch import nn
     from torch._dynamo.utils import counters
     from torch.nn.attention import flex_attention as flex

@@ -14,6 +14,7 @@ import tally
 DEVICE = "cuda" if "cuda" in sys.argv else "cpu"
 try:
     import torch
+    import quick_torch
     import torch.nn.functional as F
 except ImportError:
     torch = None

@@ -16,6 +16,7 @@ if STANDS_IN:
     nereid.install_as_triton()
 try:
     import torch
+    import quick_torch
 except ImportError:
     torch = None
 import nereid.language as tl

@@ -14,6 +14,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
 except ImportError:
     torch = None
 

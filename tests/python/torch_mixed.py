@@ -17,6 +17,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
     import torch.nn.functional as F
     from torch import nn
 except ImportError:

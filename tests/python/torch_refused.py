@@ -17,6 +17,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
 except ImportError:
     torch = None
 else:

@@ -13,6 +13,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
     from torch.utils import _pytree as pytree
 except ImportError:
     torch = None

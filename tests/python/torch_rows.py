@@ -19,6 +19,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
     import torch.nn.functional as F
 except ImportError:
     torch = None

@@ -13,6 +13,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
 except ImportError:
     torch = None
 

@@ -17,6 +17,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
 except ImportError:
     torch = None
 DEVICE = "cuda" if "cuda" in sys.argv else "cpu"

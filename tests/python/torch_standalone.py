@@ -12,6 +12,7 @@ import quick_cc, tally
 
 try:
     import torch
+    import quick_torch
     from torch._dynamo import aot_compile_types  # noqa: F401
 except ImportError:
     torch = None

@@ -12,6 +12,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
     from torch.nn import functional as F
 except ImportError:
     torch = None

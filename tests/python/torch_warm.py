@@ -15,6 +15,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
 except ImportError:
     torch = None
 

@@ -11,6 +11,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
     from torch import nn
 except ImportError:
     torch = None

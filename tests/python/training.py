@@ -16,6 +16,7 @@ import tally
 
 try:
     import torch
+    import quick_torch
     from torch import nn
     from torch.nn import functional as F
 except ImportError:
