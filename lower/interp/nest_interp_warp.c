@@ -137,11 +137,10 @@ void nest_exec_mma(Warp *w, const Inst *in) {
 enum { WARP_ROWS = 16, BLOCK_COLUMNS = 8, CHUNK = 16 };
 
 /* The swizzled offset of an element; `at` is the unswizzled offset of the operand's part. */
-static int64_t element_offset(const Inst *in, int which, int64_t at, int row, int column) {
-  const Spot *p = &in->mems[which];
-  WgmmaOperand x = wgmma_operand(in->stmt, which);
-  const Layout *l = &x.layout;
-  int64_t off = at + wgmma_offset(&x, row, column);
+static int64_t element_offset(const WgmmaOperand *x, const Spot *p, int64_t at, int row,
+                              int column) {
+  const Layout *l = &x->layout;
+  int64_t off = at + wgmma_offset(x, row, column);
   int64_t bits = off >> l->xor_shift & (((INT64_C(1) << l->xor_bits) - 1) << l->xor_base);
   return p->offset + (off ^ bits);
 }
@@ -154,9 +153,10 @@ typedef struct {
 /* Every chunk of 16 bytes counts as read by all lanes; false, and reported, outside the buffer. */
 static bool touch_chunks(Warp *w, const Inst *in, int which, int64_t at, Block b) {
   const Spot *p = &in->mems[which];
+  WgmmaOperand x = wgmma_operand(in->stmt, which);
   for (int i = 0; i < b.rows; i++)
     for (int j = 0; j < b.columns; j++) {
-      int64_t offset = element_offset(in, which, at, b.row + i, b.column + j);
+      int64_t offset = element_offset(&x, p, at, b.row + i, b.column + j);
       if (offset % CHUNK) continue;
       if (!nest_shared_ok(w, in, p, offset, CHUNK)) return false;
       race_shared(w, in, p, RACE_READ, ANY_LANE, offset);
@@ -167,11 +167,12 @@ static bool touch_chunks(Warp *w, const Inst *in, int which, int64_t at, Block b
 
 static void read_operand_block(Warp *w, const Inst *in, int which, int64_t at, Block b, Matrix *m) {
   const Spot *p = &in->mems[which];
+  WgmmaOperand x = wgmma_operand(in->stmt, which);
   DType t = p->buffer->dtype;
   bool ok = touch_chunks(w, in, which, at, b);
   for (int i = 0; i < b.rows; i++)
     for (int j = 0; j < b.columns; j++) {
-      int64_t offset = element_offset(in, which, at, b.row + i, b.column + j);
+      int64_t offset = element_offset(&x, p, at, b.row + i, b.column + j);
       int k = i * b.columns + j;
       m->bad[k] = !ok;
       for (unsigned byte = 0; byte < dtype_bytes(t); byte++)
