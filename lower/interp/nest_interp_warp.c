@@ -137,10 +137,9 @@ void nest_exec_mma(Warp *w, const Inst *in) {
 enum { WARP_ROWS = 16, BLOCK_COLUMNS = 8, CHUNK = 16 };
 
 /* The swizzled offset of an element; `at` is the unswizzled offset of the operand's part. */
-static int64_t element_offset(const WgmmaOperand *x, const Spot *p, int64_t at, int row,
-                              int column) {
+static int64_t element_offset(const WgmmaOperand *x, const Spot *p, int64_t at, int row, int col) {
   const Layout *l = &x->layout;
-  int64_t off = at + wgmma_offset(x, row, column);
+  int64_t off = at + wgmma_offset(x, row, col);
   int64_t bits = off >> l->xor_shift & (((INT64_C(1) << l->xor_bits) - 1) << l->xor_base);
   return p->offset + (off ^ bits);
 }

@@ -119,6 +119,24 @@ def check_compiler(tree):
     check_run(tree, "a unit", ["--no-build", "sema/unit/c"], 0, [], "1 drivers")
 
 
+def check_cache(tree):
+    """Drivers of a run share a cache of code that is new; the user's is that of gpu/ alone."""
+    fills = ("#!/bin/sh\nmkdir -p \"$NEREID_CACHE_DIR\"\ncd \"$NEREID_CACHE_DIR\" || exit 1\n"
+             "[ $(ls | wc -l) = $1 ] || exit 1\ntouch $$\necho '1 passed, 0 failed'\n")
+    for i in (0, 1):
+        write(tree / "tests" / f"cache/d{i}", fills.replace("$1", str(i)))
+    write(tree / "tests" / "gpu/d", "#!/bin/sh\necho \"${NEREID_CACHE_DIR:-the user's}\"\n"
+          "echo '1 passed, 0 failed'\n")
+    for run in ("a run", "another"):
+        check_run(tree, run, ["--no-build", "-j1", "cache/d0", "cache/d1"], 0, [],
+                  "2 passed, 0 failed")
+    named = tree / "named cache"
+    check_run(tree, "a cache that is named", ["--no-build", "cache/d0"], 0, [], "1 passed",
+              NEREID_CACHE_DIR=str(named))
+    tally.check(len(list(named.iterdir())) == 1, "the cache that is named is used")
+    check_run(tree, "GPUs", ["--no-build", "gpu/d"], 0, [], "the user's")
+
+
 def check_cores(tree):
     """Where all cores have drivers each driver has one, but for those that are about cores."""
     every = len(os.sched_getaffinity(0))
@@ -171,6 +189,7 @@ def main():
         check_drivers(tree)
         check_order(tree)
         check_compiler(tree)
+        check_cache(tree)
         check_cores(tree)
         check_python(tree)
         write(tree / "Makefile", "all: ; @echo no compiler; false\n")
