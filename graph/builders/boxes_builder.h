@@ -34,7 +34,7 @@ typedef struct {
 Node *build_deform_conv(Build *b, Node *x, Node *weight, Node *offset, Node *mask, Node *bias,
                         const DeformConv *d);
 
-/* Those of the Build's node, which has torchvision's names for them. */
+/* The options of the Build's node, by torchvision's names. */
 DeformConv build_deform_options(Build *b);
 
 /* The gradients of x, weight, offset, mask and bias become the items of the Build's node; its

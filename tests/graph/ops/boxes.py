@@ -160,7 +160,7 @@ def slope(image, y, x, axis):
 
 
 def deformed_gradients(which):
-    """Of image, filter, offset, mask and bias."""
+    """Gradients of image, filter, offset, mask and bias."""
     def numpy(pull, image, filter, offset, mask, bias):
         of = [np.zeros(t.shape) for t in (image, filter, offset, mask, bias)]
         moves, masks = offset.reshape(2, 3, 3, 2, 2, 5, 7), mask.reshape(2, 3, 3, 2, 5, 7)

@@ -87,7 +87,7 @@ def grouped(rows, mats, ends):
 
 
 def grouped_gradients(rows, mats, ends, grads):
-    """Those of the rows, and of the matrices."""
+    """Gradients of the rows and of the matrices."""
     of_rows, of_mats = np.zeros_like(rows), np.zeros_like(mats)
     for k, (a, b) in enumerate(zip([0, *ends], ends)):
         of_rows[a:b] = grads[a:b] @ mats[k].T
