@@ -61,7 +61,7 @@ static Node *spectral_norm(Build *b, Node *x, MatrixAxes m, bool most) {
   return without_matrix_axes(b, extreme(b, singular_values(b, x, m), most), m);
 }
 
-/* Of the sums of magnitudes of columns (order 1) or rows (infinite) the extreme. */
+/* The extreme sum of magnitudes of columns (order 1) or rows (infinite). */
 static Node *norm_of_sums(Build *b, Node *x, MatrixAxes m, double order) {
   uint32_t summed = fabs(order) == 1 ? m.rows : m.columns;
   uint32_t rest = fabs(order) == 1 ? m.columns : m.rows;

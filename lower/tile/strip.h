@@ -105,8 +105,8 @@ bool strip_shares_rows(Strips *s, const AxisInfo *axis);
 TileValue *strip_build_blocks(Strips *s);
 /* A launch checks what was noted. */
 void strip_build_pairs(Strips *s);
-/* As many programs of a kernel with versions share a multiprocessor as that number of a thread's
- * registers allows; false: not even one does. */
+/* Programs of a kernel with versions may share a multiprocessor as often as that number of a
+ * thread's registers allows; false: not even one fits. */
 bool strip_share_registers(Strips *s, int64_t registers);
 /* The one loop of the body; NULL: there is none, or several. */
 TileOp *strip_find_loop(const TileBlock *body);

@@ -290,7 +290,7 @@ static void spread_known(LoopBuilder *r, Spread *to, TileValue *const *values, u
   }
 }
 
-/* The same of what an iteration yields, which is made now if no one has taken it. */
+/* Spreads the values that an iteration yields; those that nothing has taken are made now. */
 static void spread_made(LoopBuilder *r, Spread *to, TileValue *const *values, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     for (int64_t k = 0; k < (strip_is_row(r->x.s, values[i]) ? r->x.s->live : 1); k++) {

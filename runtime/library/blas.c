@@ -120,8 +120,8 @@ static int run_blas(LibraryCall *c, const LibraryPointers *at, void *stream) {
   return 0;
 }
 
-/* Those of MKL, which PyTorch's wheels for x86 hold, on a processor of Intel's whose vectors have
- * 512 bits: of others no times are known. */
+/* Threads of the MKL that PyTorch's wheels for x86 hold, on a processor of Intel's whose vectors
+ * have 512 bits; 0 elsewhere, where no times are known. */
 static int threads_of_torch(const Library *l) {
   int (*threads)(void) = NULL;
   *(void **)&threads = dlsym(l->handle, "mkl_get_max_threads");

@@ -43,8 +43,8 @@ typedef struct {
 /* On GPUs of that compute capability, 90 is 9.0. */
 ExpectedTimes library_times(int capability, const TimedProblem *p);
 
-/* Of a product of f32 on one core of an Intel processor with vectors of 512 bits, by our kernels
- * and by the MKL in PyTorch; 0: ours are as fast, or nothing is known. */
+/* Times of a product of f32 on one core of an Intel processor with vectors of 512 bits, by our
+ * kernels and by the MKL in PyTorch; 0: ours are as fast, or nothing is known. */
 ExpectedTimes library_times_of_core(const TimedProblem *p);
 
 #endif

@@ -63,7 +63,7 @@ static const nereid_tune_timing *fastest(const nereid_tune_timing *t, size_t n, 
   return best;
 }
 
-/* Those that were not timed and may win, and doubtful times of records that would win. */
+/* Configurations that were not timed and may win, and doubtful times of records that would win. */
 static size_t first_round(int *runs, const nereid_tune_timing *t, size_t n) {
   const nereid_tune_timing *best = fastest(t, n, false), *sure = fastest(t, n, true);
   size_t in = 0;

@@ -299,7 +299,7 @@ static int measure_round(State *s, const int *runs) {
   return code;
 }
 
-/* Those that were not timed here, as one of the same code, are not in. */
+/* Configurations that were not timed here, as one of the same code, are left out. */
 static nereid_tune_timing timing_of(const Item *item) {
   const Candidate *c = item->candidate;
   if (is_in(item) || c->known) return search_timing(c);

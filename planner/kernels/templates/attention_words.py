@@ -1,6 +1,6 @@
 @triton.jit
 def {{name}}_larger(a, b):
-    # One instruction of a CPU, whatever it gives for NaN: a row that has one is NaN.
+    # A CPU does this in one instruction. Its result for NaN is no matter: such a row is NaN.
     return tl.where(a > b, a, b)
 
 

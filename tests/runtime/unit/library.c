@@ -120,7 +120,7 @@ static bool is_faster_on_core(double batch, double m, double n, double k) {
   return t.kernels > 0 && t.library < t.kernels;
 }
 
-/* By a core of an Intel processor; both ways took these shares of each other's time there. */
+/* The comments are the shares of each other's time that both ways took on an Intel processor. */
 static void times_of_core(void) {
   check_call(is_faster_on_core(1, 1024, 768, 3072), "1.1");
   check_call(is_faster_on_core(1, 98, 2304, 768), "1.1, of many rows");
