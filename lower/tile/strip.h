@@ -93,6 +93,8 @@ bool strip_assume_apart(Strips *s, TileValue *a, TileValue *b, bool or_same);
 /* The scalar, of ragged rows a constant, too, before which all columns of a row are where the mask
  * is true; NULL: it is no such mask. */
 TileValue *strip_limit(const Strips *s, const TileValue *mask);
+/* Is the mask, or a part of it, false from that limit on? */
+bool strip_has_limit(const Strips *s, const TileValue *limit, const TileValue *mask);
 /* Is the value one constant, and is it +0, in all places? */
 bool strip_is_constant(const TileValue *v);
 bool strip_is_zero(const TileValue *v);

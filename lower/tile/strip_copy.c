@@ -78,14 +78,7 @@ static bool is_full(const StripBuilder *x, const TileValue *v) {
 
 /* Is the mask false in all columns of the strip at hand? */
 static bool is_empty(const StripBuilder *x, const TileValue *v) {
-  while (x->empty && v) {
-    if (strip_limit(x->s, v) == x->limit) return true;
-    const TileOp *op = v->def;
-    if (!op || op->code != TILE_AND) return false;
-    if (strip_limit(x->s, op->args[0]) == x->limit) return true;
-    v = op->args[1];
-  }
-  return false;
+  return x->empty && strip_has_limit(x->s, x->limit, v);
 }
 
 /* The parked strip, with what the load has where its mask is false. */

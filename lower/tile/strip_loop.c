@@ -29,10 +29,7 @@ static bool has_other_tiles(const Strips *s, const TileOp *op) {
 
 /* Is the mask false in all columns of strips after the row's end? */
 static bool is_dead(const Strips *s, const TileValue *mask) {
-  const TileOp *op = mask ? mask->def : NULL;
-  if (!op) return false;
-  if (strip_limit(s, mask) == s->limit) return true;
-  return op->code == TILE_AND && (is_dead(s, op->args[0]) || is_dead(s, op->args[1]));
+  return strip_has_limit(s, s->limit, mask);
 }
 
 /* Loads have a mask: none of a strip after the row's end is made where a reduction is. */
@@ -46,6 +43,7 @@ static bool is_row_op(const Strips *s, const TileOp *op) {
     case TILE_EXPAND_DIMS:
     case TILE_BROADCAST:
     case TILE_STORE: return true;
+    case TILE_HINT: return false; /* it tells of the whole row */
     case TILE_LOAD: return !tile_int(op, TA_volatile, 0) && is_dead(s, op->args[1]);
     case TILE_RESHAPE: return strip_is_row(s, op->args[0]);
     case TILE_REDUCE:
@@ -227,15 +225,15 @@ static bool is_before(const TileOp *op, const TileOp *other) {
   return op;
 }
 
-/* Is the value made of what is known before the op, which is in the loop? */
-static bool is_known_before(const LoopBuilder *r, const TileValue *v, const TileOp *place) {
+/* Is the value made of what is known before the op, which is in the loop?  `visited`, by value id:
+ * values that are. */
+static bool is_known_before(bool *visited, const TileValue *v, const TileOp *place) {
   const TileOp *op = v ? v->def : NULL;
-  if (!op || op->parent != place->parent) return true;
-  if (is_before(op, place)) return true;
+  if (!op || op->parent != place->parent || visited[v->id] || is_before(op, place)) return true;
   if (!(tile_op_flags(op->code) & TILE_ELEM)) return false;
-  arena_work(r->x.s->scratch, 1);
   for (uint32_t i = 0; i < op->nargs; i++)
-    if (!is_known_before(r, op->args[i], place)) return false;
+    if (!is_known_before(visited, op->args[i], place)) return false;
+  visited[v->id] = true;
   return true;
 }
 
@@ -243,9 +241,10 @@ static bool is_known_before(const LoopBuilder *r, const TileValue *v, const Tile
 static void build_sums(LoopBuilder *r, const TileOp *reduce) {
   StripBuilder *x = &r->x;
   const TileOp *yield = reduce->parent->last;
+  bool *visited = ARENA_ARRAY(x->s->scratch, bool, x->s->f->nvalues);
   for (uint32_t i = 0; i < yield->nargs; i++) {
     TileValue *sum = yield->args[i];
-    if (!strip_is_row(x->s, sum) || !is_known_before(r, sum, reduce)) continue;
+    if (!strip_is_row(x->s, sum) || !is_known_before(visited, sum, reduce)) continue;
     for (int64_t k = 0; k < x->s->live; k++) {
       set_strip(r, k);
       strip_of(x, sum);

@@ -59,10 +59,7 @@ static bool has_words(const AxisInfo *axis, const RowPointer *p) {
 /* ---- which kernels ---- */
 
 static bool has_limit(const Strips *s, const TileValue *mask) {
-  if (!mask) return false;
-  const TileOp *op = mask->def;
-  if (strip_limit(s, mask) == s->limit) return true;
-  return op && op->code == TILE_AND && (has_limit(s, op->args[0]) || has_limit(s, op->args[1]));
+  return strip_has_limit(s, s->limit, mask);
 }
 
 /* Does the op take columns in another way than for addresses and masks? */

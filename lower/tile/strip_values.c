@@ -93,6 +93,14 @@ TileValue *strip_limit(const Strips *s, const TileValue *mask) {
   return all->code == TILE_SPLAT ? all->args[0] : NULL;
 }
 
+bool strip_has_limit(const Strips *s, const TileValue *limit, const TileValue *mask) {
+  const TileOp *op = mask ? mask->def : NULL;
+  if (!op) return false;
+  if (strip_limit(s, mask) == limit) return true;
+  return op->code == TILE_AND && (strip_has_limit(s, limit, op->args[0]) ||
+                                  strip_has_limit(s, limit, op->args[1]));
+}
+
 typedef struct {
   const Strips *s;
   bool *visited; /* by value id */
