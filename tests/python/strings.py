@@ -109,7 +109,7 @@ def check_labels():
                 node("LabelEncoder", "code", "back", domain="ai.onnx.ml", keys_int64s=[5],
                      values_strings=["an elk"], default_string="none"),
                 node("CategoryMapper", "label", "whole", domain="ai.onnx.ml", default_int64=-7,
-                     cats_strings=["cat", "elk"], cats_int64s=[1, 2]),
+                     cats_strings=["cat", "elk", "cat"], cats_int64s=[3, 2, 1]),
                 node("CategoryMapper", "whole", "text", domain="ai.onnx.ml", default_string="no",
                      cats_strings=["cat", "elk"], cats_int64s=[1, 2])],
                {"x": f32("n", 2)}, "label maps numbers code back whole text", imports=ML)

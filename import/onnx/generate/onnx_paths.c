@@ -209,6 +209,7 @@ void onnx_op_bifurcation(OnnxCall *c) {
   } else {
     onnx_set(c, 0, current);
   }
-  if (onnx_wants(c, 1))
-    onnx_set(c, 1, build_unsqueeze(b, matched(c, source, tokens, count), 0));
+  if (!onnx_wants(c, 1)) return;
+  const ValueType *before = onnx_type(c, MATCHED); /* a number, or a list of one */
+  onnx_set(c, 1, build_view(b, matched(c, source, tokens, count), before->rank, before->shape));
 }

@@ -242,15 +242,21 @@ void onnx_op_label_encoder(OnnxCall *c) {
   set_mapped(c, keys, values, otherwise, to_text);
 }
 
-/* Strings to integers, or integers to strings. */
+/* The last one first. */
+static Node *turned_table(OnnxCall *c, const int64_t *list, uint32_t n) {
+  int64_t *turned = ARENA_ARRAY(c->b.in.g->arena, int64_t, n), shape[] = {n};
+  for (uint32_t i = 0; i < n; i++) turned[i] = list[n - 1 - i];
+  return onnx_table(c, DT_I64, 1, shape, turned);
+}
+
+/* Strings to integers, or integers to strings.  The last of equal keys counts. */
 void onnx_op_category_mapper(OnnxCall *c) {
   uint32_t n, m;
   const int64_t *texts = onnx_texts(c, "cats_strings", &n), *ints = onnx_ints(c, "cats_int64s", &m);
   bool to_text = !c->in[0]->is_text;
   if (!texts || !ints) onnx_fail(c, E_ONNX_ATTR_MISSING, texts ? "cats_int64s" : "cats_strings");
   if (n != m || !n) onnx_fail(c, E_ONNX_ATTR_COUNT, "cats_int64s", m, n);
-  Node *text = onnx_table(c, DT_I64, 1, (int64_t[]){n}, texts);
-  Node *whole = onnx_table(c, DT_I64, 1, (int64_t[]){n}, ints);
+  Node *text = turned_table(c, texts, n), *whole = turned_table(c, ints, n);
   Arg otherwise = label_default(c, true, to_text);
   set_mapped(c, to_text ? whole : text, to_text ? text : whole, otherwise, to_text);
 }

@@ -53,7 +53,7 @@ def remembered(directions=1, layer=None, lengths=None, places=None, peepholes=Fa
 
 
 def bifurcated(source, current, matched, guessed=None, **more):
-    inputs = [np.array(x, I8) for x in (source, current, [matched], guessed) if x is not None]
+    inputs = [np.array(x, I8) for x in (source, current, matched, guessed) if x is not None]
     return (MS + "BifurcationDetector", 17, inputs,
             dict(min_ngram_size=1, max_ngram_size=3, **more), 2)
 
@@ -159,8 +159,9 @@ CALLS = [
                                    SEGMENTS.reshape(1, 9)], dict(GRAMS, reset_on_eos=1), 2),
     remembered(), remembered(2, 3, np.array([3, 2], I4), np.array([5, 2], I4), True,
                              direction="bidirectional"),
-    bifurcated([1, 2, 3, 4, 5], [7, 1, 2], 2, [3, 4, 5, 9]),
-    bifurcated([1, 2, 3, 4, 5], [7, 1, 2], 0, [1, 2, 3, 9, 5, 6]),
+    bifurcated([1, 2, 3, 4, 5], [7, 1, 2], [2], [3, 4, 5, 9]),
+    bifurcated([1, 2, 3, 4, 5], [7, 1, 2], [0], [1, 2, 3, 9, 5, 6]),
+    bifurcated([1, 2, 3, 9, 1, 2], [9, 1, 2], [0]),
     bifurcated([1, 2, 3, 9, 1, 2], [9, 1, 2], 0),
     pooled((2, 3, 9), (2, 3, 9), kernel_shape=[3], strides=[2], pads=[1, 1]),
     pooled((2, 2, 6, 7), (1, 1, 6, 7), kernel_shape=[3, 2], strides=[2, 1], pads=[1, 1, 1, 1]),

@@ -18,7 +18,8 @@ def read(module):
         for _ in range(count):
             kind, values = next(lines).split("|")
             dtype, *shape = kind.split()
-            wanted.append(np.array(values.split(), float).astype(dtype).reshape(*map(int, shape)))
+            values = np.array(values.split(), float).astype(dtype)
+            wanted.append(values.reshape([int(n) for n in shape]))
         yield name, opset, inputs, attributes, tuple(wanted)
 
 
