@@ -244,8 +244,15 @@ static Node *keep_state(Build *b, Node *on, Node *new, Node *old) {
 
 enum { QUERY, MEMORY_KEYS, SCORE, MEMORY, PLACES, LAYER }; /* inputs, from the first on */
 
-/* Which places of [batch, places] are below a number of each of the batch. */
-static Node *places_below(Build *b, Node *n, Dim places) {
+/* Which places of [batch, places] are below a number of each of the batch, which is one of theirs,
+ * from 1 on. */
+static Node *places_below(OnnxCall *c, Node *n, Dim places) {
+  Build *b = &c->b;
+  Node *bad = build_op2(b, OP_aten_logical_or_default,
+                        build_with(b, OP_aten_le_Scalar, n, build_int(b, 0)),
+                        build_with(b, OP_aten_gt_Scalar, n, arg_dim(places)));
+  build_check_data(b, bad, "memory_seq_lens has a number below 1, or above the memory's",
+                   c->stand.name);
   return build_op2(b, OP_aten_lt_Tensor, build_arange(b, places), build_unsqueeze(b, n, 1));
 }
 
@@ -264,7 +271,7 @@ static Memory memory_of(OnnxCall *c, const Network *net, uint32_t direction, con
   if (!m.query || !m.score || !keys) onnx_fail(c, E_ONNX_INPUT, first + QUERY + 1);
   m.keys = build_op2(b, OP_aten_matmul_default, memory, keys);
   if (onnx_has(c, first + PLACES))
-    m.in = places_below(b, onnx_in(c, first + PLACES), memory->type.shape[1]);
+    m.in = places_below(c, onnx_in(c, first + PLACES), memory->type.shape[1]);
   m.weight = build_slice(b, w, 0, size, rows, 1);
   *weight = build_slice(b, w, 0, build_const(b, 0), size, 1);
   return m;
