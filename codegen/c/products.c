@@ -15,6 +15,10 @@
 
 enum { WORD = 4 };
 
+/* Of arrays of addresses.  GCC 12 copies some to a place in one by instructions that need 32 bytes
+ * of alignment, where the array itself has 16. */
+#define ALIGNED "_Alignas(64) "
+
 /* ---- which loops ---- */
 
 /* A statement of the loop, and the unrolled loops around it there. */
@@ -279,8 +283,9 @@ static void open_steps(Gen *g, ProductSteps *t) {
   t->count = c_open_name(g, "count");
   c_line(g, "{");
   g->depth++;
-  c_line(g, "char *%s[%d], *%s[%d];", t->left, t->most * pointers_of(&t->product, t->product.left),
-         t->right, t->most * pointers_of(&t->product, t->product.right));
+  c_line(g, ALIGNED "char *%s[%d], *%s[%d];", t->left,
+         t->most * pointers_of(&t->product, t->product.left), t->right,
+         t->most * pointers_of(&t->product, t->product.right));
   c_line(g, "int %s = 0;", t->count);
 }
 
@@ -370,7 +375,7 @@ static void put_kept(Gen *g, const ProductLoop *t, const char *rows, const char 
   const ProductSteps *kept = g->steps;
   const int n = t->row ? t->row->extent : 1;
   const char *step = c_open_name(g, "step"), *i = t->row ? c_open_index(g, t->row) : NULL;
-  c_line(g, "char *%s[%d], *%s[%d];", rows, kept->most * n, vectors, kept->most);
+  c_line(g, ALIGNED "char *%s[%d], *%s[%d];", rows, kept->most * n, vectors, kept->most);
   c_line(g, "for (int %s = 0; %s < %s; %s++) {", step, step, kept->count, step);
   g->depth++;
   c_line(g, "%s[%s] = %s;", vectors, step,
@@ -397,7 +402,7 @@ static const char *first_sum(Gen *g, const ProductLoop *t) {
 
 /* The addresses of all rows at k = 0. */
 static void put_rows(Gen *g, const ProductLoop *t, const char *rows) {
-  c_line(g, "char *%s[%d];", rows, extent_of(t->row));
+  c_line(g, ALIGNED "char *%s[%d];", rows, extent_of(t->row));
   if (!t->row) {
     c_line(g, "%s[0] = %s;", rows, row_address(g, t));
     return;
@@ -572,7 +577,7 @@ static void put_results(Gen *g, const ProductSums *sums, const char *results) {
   const char *address = c_address(g, &m, false);
   if (st->guard.kind)
     address = c_text(g, "%s ? %s : (char *)0", c_scalar(g, &st->guard, DT_I1), address);
-  c_line(g, "char *%s[%d];", results, sums->row ? sums->row->extent : 1);
+  c_line(g, ALIGNED "char *%s[%d];", results, sums->row ? sums->row->extent : 1);
   if (!sums->row) c_line(g, "%s[0] = %s;", results, address);
   else c_line(g, "for (int %s = 0; %s < %d; %s++) %s[%s] = %s;", i, i, sums->row->extent, i,
               results, i, address);

@@ -420,7 +420,7 @@ static void clipped_program(const char *args, const uint32_t *grid, uint32_t pid
   char *t29 = t26 + t28;
   char *t34 = y_ptr + t25; /* dot_clipped.py:17 */
   { /* dot_clipped.py:12 */
-    char *left_2[96], *right_2[16];
+    _Alignas(64) char *left_2[96], *right_2[16];
     int count = 0;
     for (int64_t tap_at = 0; tap_at < 3; tap_at += 1) {
       const int32_t tap = (int32_t)tap_at;

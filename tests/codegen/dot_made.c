@@ -500,7 +500,7 @@ static void made_program(const char *args, const uint32_t *grid, uint32_t pid_0,
   const int64_t t24 = t23 * (-4ll);
   char *t25 = t12 + t24;
   { /* dot_made.py:14 */
-    char *rows[4];
+    _Alignas(64) char *rows[4];
     for (int a_2 = 0; a_2 < 4; a_2++) rows[a_2] = t25 + 96*a_2;
     char *const vectors = t14;
     nereid_fma_f32_4x2_64_4_64_made((char *)&acc[0], rows, &vectors, 1, 24);

@@ -413,7 +413,7 @@ static void short_rows_program(const char *args, const uint32_t *grid, uint32_t 
   }
   for (int b_2 = 0; b_2 < 2; b_2++) {
     {
-      char *rows[4];
+      _Alignas(64) char *rows[4];
       for (int a_2 = 0; a_2 < 4; a_2++) rows[a_2] = t22 + 112*a_2;
       char *const vectors = t15 + 64*b_2;
       nereid_fma_f32_4x2_128_4_128((char *)&acc[2*b_2], rows, &vectors, 1, 28);

@@ -431,7 +431,7 @@ static void steps_program(const char *args, const uint32_t *grid, uint32_t pid_0
   char *t16 = x_ptr + t15;
   char *t21 = y_ptr + t15; /* dot_steps.py:14 */
   { /* dot_steps.py:12 */
-    char *left_2[16], *right_2[16];
+    _Alignas(64) char *left_2[16], *right_2[16];
     int count = 0;
     for (int64_t step_at = first; step_at < last; step_at += 1) {
       const int32_t step = (int32_t)step_at;
@@ -454,7 +454,7 @@ static void steps_program(const char *args, const uint32_t *grid, uint32_t pid_0
       for (int b_2 = 0; b_2 < 2; b_2++) {
         for (int a_2 = 0; a_2 < 4; a_2++) {
           {
-            char *rows[96], *vectors[16];
+            _Alignas(64) char *rows[96], *vectors[16];
             for (int step_2 = 0; step_2 < count; step_2++) {
               vectors[step_2] = right_2[1 * step_2 + 0] + (64*b_2);
               for (int a_3 = 0; a_3 < 6; a_3++) rows[6 * step_2 + a_3] = left_2[1 * step_2 + 0] + (24*a_2 + 4*a_3);

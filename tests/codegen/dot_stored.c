@@ -454,10 +454,10 @@ static void stored_program(const char *args, const uint32_t *grid, uint32_t pid_
     const int64_t t30 = t29 * 64ll;
     char *t31 = t28 + t30;
     {
-      char *results[4];
+      _Alignas(64) char *results[4];
       for (int a_2 = 0; a_2 < 4; a_2++) results[a_2] = t26[a_2] ? t31 + 64*a_2 : (char *)0;
       {
-        char *rows_2[4];
+        _Alignas(64) char *rows_2[4];
         for (int a_2 = 0; a_2 < 4; a_2++) rows_2[a_2] = t34[a_2];
         char *const vectors = shared + t14;
         nereid_fma_f32_4x2_4_64_stored(results, stream, rows_2, &vectors, 1, 24);

@@ -471,7 +471,7 @@ static void by_transposed_program(const char *args, const uint32_t *grid, uint32
   }
   for (int a_2 = 0; a_2 < 4; a_2++) {
     {
-      char *rows[4];
+      _Alignas(64) char *rows[4];
       for (int a_3 = 0; a_3 < 4; a_3++) rows[a_3] = t21 + 256*a_2 + 64*a_3;
       char *const vectors = shared + t11;
       nereid_fma_f32_4x2_64_4_64((char *)&product[8*a_2], rows, &vectors, 1, 16);
