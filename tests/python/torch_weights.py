@@ -113,6 +113,10 @@ def check_frozen():
         first = compiled(x)
         net.up.weight.data.mul_(2)
         tally.check(torch.equal(compiled(x), first), "a write through .data is seen")
+    net(x).square().mean().backward()
+    torch.optim.AdamW(net.parameters(), 1e-2, fused=True).step()
+    with torch.no_grad():
+        tally.check(agree(compiled(x), net(x)), "a fused optimizer's step is not seen")
 
 
 def main():

@@ -2,17 +2,21 @@
 
 Kernels read them in an order of their own, which a segment with constants makes once.  A call
 compares addresses and PyTorch's version counters with those at that time: a weight that has other
-memory, or was written by an operator of PyTorch's, is read anew.  Writes through `.data`, NumPy or
-DLPack raise no counter, and are not seen: for that reason it is an option.
+memory, or was written by an operator of PyTorch's, is read anew.  Fused optimizers raise no counter
+either, but say when they have written.  Writes through `.data`, NumPy or DLPack are not seen: for
+that reason it is an option.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import functools
 import json
 import os
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from nereid.torch_backend.base.layout import is_plain
 
@@ -51,6 +55,24 @@ def held_of(graph: torch.fx.Graph, given: list) -> dict:
             and _has_form(node, tensor)}
 
 
+class _FusedSteps:
+    """How often optimizers with `fused=True` wrote parameters on a CPU, by address: their kernels
+    raise no version counter."""
+
+    def __init__(self):
+        self.counts = collections.Counter()
+        register_optimizer_step_post_hook(self._add)
+
+    def _add(self, optimizer, *_) -> None:
+        for group in optimizer.param_groups:
+            if group.get("fused"):
+                self.counts.update(parameter.data_ptr() for parameter in group["params"]
+                                   if parameter.device.type == "cpu")
+
+
+fused_steps = functools.cache(_FusedSteps)  # one, which is told of steps from its first use on
+
+
 class Held:
     """Weights by their positions among a segment's inputs, as they are now."""
 
@@ -60,13 +82,18 @@ class Held:
             self.weights = [(i, name, order, tensor.detach())
                             for i, name, order, tensor in weights]
         self.positions = {i for i, *_ in weights}
-        self.marks = [(i, tensor._version, tensor.data_ptr()) for i, *_, tensor in weights]
+        self.marks = [(i, self._mark(tensor)) for i, *_, tensor in weights]
+
+    @staticmethod
+    def _mark(tensor) -> tuple:
+        """What differs once the tensor has other memory or was written."""
+        address = tensor.data_ptr()
+        return address, tensor._version, fused_steps().counts[address]
 
     def are(self, values: list) -> bool:
         """Are these inputs as they were?  Memory that this object has is nobody else's, so that
         an address is of the same memory."""
-        return all(values[i]._version == version and values[i].data_ptr() == address
-                   for i, version, address in self.marks)
+        return all(self._mark(values[i]) == mark for i, mark in self.marks)
 
     def again(self, values: list) -> Held:
         return Held([(i, name, order, values[i]) for i, name, order, _ in self.weights])
