@@ -59,7 +59,7 @@ static bool may_overlap(const Cuda *c, const Start *s) {
  * the even share says, and no more.  Kernels that compute from shared memory, as products do, are
  * spread so; those with little of it fill gaps beside others (decision 870). */
 static bool spreads(const Cuda *c, const ImageVariant *v) {
-  enum { LEAST_BYTES = 4096 };
+  enum { LEAST_BYTES = 16384 };
   return c->sm >= LEAST_SM_OF_PDL && c->processor.shared_bytes && v->shared >= LEAST_BYTES &&
          v->cluster <= 1;
 }
