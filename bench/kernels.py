@@ -235,11 +235,11 @@ def rms_norm(m, cols):
 
 
 def row_groups(cols):
-    """Programs that take rows one by one: as many as an H200 executes at once, and twice that.
-    Rows above 8,192 columns are shared by clusters of two, four or eight of its 132 processors, of
-    which 66, 30 or 15 fit."""
+    """Programs that take rows one by one: one and two a processor of an H200, and four where rows
+    are short.  Rows above 8,192 columns are shared by clusters of two, four or eight of its 132
+    processors, of which 66, 30 or 15 fit."""
     groups = {16384: 66, 32768: 30, 65536: 15}.get(cols, 132)
-    return groups, 2 * groups
+    return (groups, 2 * groups, 4 * groups) if cols <= 2048 else (groups, 2 * groups)
 
 
 def layer_norm_backward(m, cols):
