@@ -29,16 +29,6 @@ typedef struct {
 
 /* ---- which kernels ---- */
 
-/* The longest operand of the loop's reductions to one element; 0: there is none. */
-static int64_t longest_reduced(const TileOp *loop) {
-  int64_t n = 0;
-  for (const TileOp *op = loop->regions[0]->first; op; op = op->next)
-    if (op->code == TILE_REDUCE && type_numel(op->results[0]->type) == 1 &&
-        type_numel(op->args[0]->type) > n)
-      n = type_numel(op->args[0]->type);
-  return n;
-}
-
 /* Prefixes are sums of the blocks before this one. */
 static bool is_running_sum(const TileOp *op) {
   Name combine = op->code == TILE_SCAN ? tile_str(op, TA_combine, NULL) : NULL;
@@ -59,14 +49,8 @@ static int64_t longest_summed(const TileFunc *f) {
 
 /* The loop of the body, if that has one, whose iterations reduce rows. */
 static TileOp *find_loop(Strips *s) {
-  TileOp *loop = NULL;
-  for (TileOp *op = s->f->body->first; op; op = op->next) {
-    if (op->code != TILE_FOR) continue;
-    if (loop) return NULL;
-    loop = op;
-  }
-  s->row = loop ? longest_reduced(loop) : 0;
-  return s->row > 1 ? loop : NULL;
+  s->row = strip_loop_row(s->f->body);
+  return s->row > 1 ? strip_find_loop(s->f->body) : NULL;
 }
 
 /* The number of the loop's iteration, perhaps widened. */
