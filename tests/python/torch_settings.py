@@ -237,7 +237,7 @@ WRONG = {"mode": ("fast", 3, None), "dump": (3, "/dev/null/folder"),
          "libraries": ("mkl", None, True),
          "by_pytorch": ("aten.mm.default", ["aten.mm"], ["aten.no_such_thing.default"], [3]),
          "check_indices": (0, None, "no"), "cache_autograd": (1, "yes"),
-         "fallback_random": (1, None), "verify": ("all", None),
+         "fallback_random": (1, None), "verify": ("all", None), "freezing": (1, "yes"),
          "loss_bytes": (-1, True, 0.5, "1 GB", None), "memory_budget": (-0.1, 1.5, True, "half")}
 NEAREST = {"libraries": ("Always", "'always'"),
            "by_pytorch": (["aten.matmull.default"], "'aten.matmul"),
@@ -272,7 +272,7 @@ def check_option_values():
 # Another value of each option, and other settings of PyTorch's that change code.
 OTHERS = {"mode": "eager", "libraries": "none", "by_pytorch": ("aten.mm.default",), "dump": "/x",
           "cache_autograd": True, "check_indices": False, "fallback_random": True, "verify": True,
-          "loss_bytes": 1 << 20, "memory_budget": 0.5}
+          "loss_bytes": 1 << 20, "memory_budget": 0.5, "freezing": True}
 CHANGES = {"tf32": (torch.set_float32_matmul_precision, "high", "highest"),
            "deterministic": (torch.use_deterministic_algorithms, True, False)} if torch else {}
 
