@@ -466,7 +466,7 @@ static int words_ahead(const Gen *g, const ProductLoop *t) {
   return g->far_streams && waits ? AHEAD : 0;
 }
 
-/* What becomes of the sums, as prelude_products.c has it. */
+/* Sums are added to a tile, made from zeros, or stored at once: the forms of prelude_products.c. */
 typedef enum { SUMS_ADDED, SUMS_MADE, SUMS_STORED } SumsKind;
 static const struct {
   const char *name, *suffix;

@@ -221,8 +221,8 @@ static int64_t fixed_size(Build *b, Dim x) {
   return x->value;
 }
 
-/* What a convolution and its gradients read: x cut into groups of offsets, and where its samples
- * are. */
+/* The operands of a convolution and its gradients: x cut into groups of offsets, and the places of
+ * its samples. */
 typedef struct {
   int64_t kernel, channels, out;
   Dim rows, columns;

@@ -208,7 +208,7 @@ static void build_reduce(LoopBuilder *r, TileOp *op) {
   op->args[0] = acc;
 }
 
-/* What is computed of loaded rows is computed again after a reduction, where programs that load the
+/* Values of loaded rows are computed again after a reduction, where programs that load the
  * next row share registers: they hold rows of 16 bits meanwhile.  Casts with a rounding, though
  * these are exact, are told from the first ones by all passes. */
 static void forget_computed(LoopBuilder *r, const TileOp *reduce) {

@@ -184,7 +184,7 @@ bool strip_find_shift(Strips *s) {
 
 /* ---- what is made ---- */
 
-/* What is left of an offset without its remainder. */
+/* The rest of an offset without its remainder. */
 static TileValue *even_offset(const Strips *s, TileBuilder *b, TileValue *offset) {
   const int64_t two[2] = {2, 2};
   Type t = offset->type;

@@ -249,7 +249,7 @@ static bool may_exceed(Database *d, int64_t limit) {
   return rc != SQLITE_OK || pages.bytes > limit;
 }
 
-/* What the sum and the order of eviction read.  A database gets it when it is nearly full. */
+/* The index for the sum and the order of eviction.  A database gets it when it is nearly full. */
 static int index_entries(Database *d) {
   return sqlite3_exec(d->db, "CREATE INDEX IF NOT EXISTS code_used ON code(used, size)", NULL,
                       NULL, NULL);

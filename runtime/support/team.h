@@ -66,7 +66,7 @@ enum { TEAM_AT_ONCE_MOST = 1024 }; /* programs of a launch that has a thread for
 
 /* Nanoseconds: of a launch that is shared with members who are awake; of one that wakes members,
  * which takes 8 us for four threads of a Sapphire Rapids; of each member's share at least; how long
- * members look out for the next launch, and how long where launches followed each other in such a
+ * members look out for the next launch, and how long where launches followed each other within that
  * time, as calls from Python do after 15 to 40 us. */
 enum { TEAM_SHARED_NS = 8000, TEAM_WAKING_NS = 30000, TEAM_EACH_NS = 4000 };
 enum { TEAM_SPIN_NS = 20000, TEAM_NEAR_NS = 100000 };
