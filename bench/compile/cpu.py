@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Compiled models and steps of training on a CPU, beside eager PyTorch and TorchInductor.
+"""Compiled models and steps of training on a CPU, beside eager PyTorch, TorchInductor and, in
+inference, ONNX Runtime.
 
-    cpu.py [--sides eager,inductor,nereid] [--threads N] [--rounds N] [--seconds S]
-           [--processor-time] [--beside] [--ahead N] [--ready S] [--memory] [--headers DIR]
-           [--kernels DIR] [--json FILE] [NAME...]
+    cpu.py [--sides eager,inductor,onnx,file,nereid] [--threads N] [--rounds N] [--seconds S]
+           [--processor-time] [--beside] [--ahead N] [--ready S] [--busy N] [--memory]
+           [--headers DIR] [--kernels DIR] [--json FILE] [NAME...]
 
 Models (cpu_models.py, cpu_vision.py, cpu_text.py) have random weights, in f32; NAME is the
 beginning of one, with its kind.  A model is a process.  With --beside, processes run beside each
@@ -11,10 +12,13 @@ other, each on N cores of its own; with --ahead, N processes make their first ca
 other on all cores, and are timed (in turn, or --beside) once all are ready, or S seconds after the
 start: a side that is not ready then is left out.  A process's sides have the same weights and
 inputs and take turns, round by round, for S seconds at most; a turn is calls for 20 ms that are not
-counted, in which threads of another side's library go to sleep, and one that is.  The table has the
+counted, in which threads of another side's library go to sleep, and one that is.  Side onnx is
+ONNX Runtime on the exported model, and file is Nereid on the same program as a file: both have
+weights as constants, and their first call is without the export.  The table has the
 medians and the least of the rounds, and the seconds of the first call, in caches of the process's
 own.  Results of a side that differ from eager's by more than TOLERANCE end the process.  With
 --processor-time, which is for one thread on a machine that others use, the time is the processor's.
+With --busy, N processes that compute all the time share the cores that a model is timed on.
 --memory prints the most memory that a process of one side alone has had, and that its calls after
 the first one have, in MB.  Inductor needs a C++ compiler; its precompiled headers, whose time
 is in no first call, are kept in --headers' folder.  With --kernels, Inductor's libraries of kernels
@@ -41,7 +45,7 @@ from cpu_models import MODELS
 from cpu_text import TEXT
 from cpu_vision import VISION
 
-SIDES = ("eager", "inductor", "nereid")
+EXPORTED = ("onnx", "file")  # sides that take an exported program, of inference
 # A part of the norm.  An element of gradients whose ReLU is 0 in one side alone, as rounding has
 # it, is a share of a channel's sum: eager's own are up to 2e-3 from those in f64, Nereid's 1e-2
 # (U-Net).
@@ -66,6 +70,7 @@ def parse():
     p.add_argument("--beside", action="store_true")
     p.add_argument("--ahead", type=int, default=0)
     p.add_argument("--ready", type=float, default=1e9)
+    p.add_argument("--busy", type=int, default=0)
     p.add_argument("--memory", action="store_true")
     p.add_argument("--headers")
     p.add_argument("--kernels")
@@ -116,6 +121,52 @@ class Side:
         return [p.grad for p in self.model.parameters()]
 
 
+class Exported:
+    """The exported model by ONNX Runtime or Nereid, and a call of it."""
+
+    def __init__(self, name, model, inputs, threads):
+        import torch
+        model.eval()
+        with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+            if name == "onnx":
+                file = export_onnx(model, inputs, folder)
+            else:
+                program = torch.export.export(model, inputs, strict=False)
+            start = time.perf_counter()
+            call = of_onnx(file, inputs, threads) if name == "onnx" else of_nereid(program, inputs)
+            self.run = lambda: [call()]
+            self.result = self.run()
+            self.first = time.perf_counter() - start
+
+
+def export_onnx(model, inputs, folder):
+    """Recurrent layers stay operators of their own by the older exporter alone."""
+    import torch
+    file = os.path.join(folder, "model.onnx")
+    recurrent = any(isinstance(m, torch.nn.RNNBase) for m in model.modules())
+    torch.onnx.export(model, inputs, file, dynamo=not recurrent, verbose=False,
+                      external_data=False)
+    return file
+
+
+def of_onnx(file, inputs, threads):
+    import onnxruntime
+    import torch
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = threads, 3
+    # Its threads spin within a run, but take no processors from the sides after it.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    given = {i.name: x.numpy() for i, x in zip(session.get_inputs(), inputs)}
+    return lambda: torch.from_numpy(session.run(None, given)[0])
+
+
+def of_nereid(program, inputs):
+    import nereid
+    loaded = nereid.load(program, device="cpu")
+    return lambda: loaded(*inputs)
+
+
 def differs(result, right, tolerance):
     least = tolerance * max(y.norm() for y in right)  # gradients that are noise are this small
     return any((x - y).norm() > tolerance * (y.norm() + least) for x, y in zip(result, right))
@@ -140,13 +191,21 @@ def first_calls(case, args):
     model.train(kind == "training")
     sides = {}
     for side in sorted(args.sides.split(","), key="inductor".__eq__):  # it takes longest
+        if side in EXPORTED and kind != "inference":
+            continue
         torch._dynamo.reset()
         try:
             if side == "inductor":
                 prepare_inductor()
-            sides[side] = Side(side, model, inputs, kind)
+            sides[side] = (Exported(side, model, inputs, args.threads) if side in EXPORTED else
+                           Side(side, model, inputs, kind))
         except Late:
             break
+        except Exception as problem:  # of another's exporter or compiler
+            if side == "nereid":
+                raise
+            print(f"{case}: {side}: {type(problem).__name__}: {problem}"[:300], file=sys.stderr)
+            continue
         if side != "eager" and "eager" in sides and differs(sides[side].result,
                                                             sides["eager"].result,
                                                             TOLERANCE[kind]):
@@ -307,6 +366,13 @@ def run_memory(case, args, folder):
     show_memory(case, made, args)
 
 
+def keep_busy(core):
+    """A process that computes on that core."""
+    p = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    os.sched_setaffinity(p.pid, [core])
+    return p
+
+
 def all_ready(cases, args, folder):
     """Processes of the cases after their first calls."""
     begun = queue.SimpleQueue()
@@ -338,10 +404,12 @@ def run_all(cases, args, folder):
             if args.memory:
                 return run_memory(case, args, folder)
             process = case if args.ahead else Case(case, args, args.sides, folder)
-            if args.ahead or process.ready():
-                show(process.case, process.times(cores), args)
-            else:
-                show(case, None, args)
+            if not args.ahead and not process.ready():
+                return show(case, None, args)
+            neighbours = [keep_busy(c) for c in cores[:args.busy]]
+            show(process.case, process.times(cores), args)
+            for n in neighbours:
+                n.kill()
         finally:
             free.put(cores)
 
