@@ -175,6 +175,8 @@
 #define E_RUN_RECORDS_TIME "a time is written as in \"2026-01-31T23:59:59Z\""
 
 /* compilers of C, assemblers */
+#define E_RUN_NEREID_CPU \
+  "NEREID_CPU=%s is no CPU that this machine can be: write cpu:4, or up to %s"
 #define E_RUN_NEREID_THREADS "NEREID_THREADS=%s is not a number of threads: write 1 to %d"
 #define E_RUN_TEMP "can't create a folder in %s: %s; set TMPDIR to another folder"
 #define E_RUN_NO_CC "no C compiler found for device cpu: install gcc or clang, or set CC to one"

@@ -52,11 +52,24 @@ static const char *host_cpu(void) {
   return "cpu:4";
 }
 
-const Machine *machine_find(const char *target) {
-  if (!strcmp(target, "cpu")) target = host_cpu();
+static const Machine *find(const char *target) {
   for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
     if (!strcmp(machines[i].name, target)) return &machines[i];
   return NULL;
+}
+
+const Machine *machine_asked(const char *name) {
+  const Machine *m = find(name), *here = find(host_cpu());
+  bool fits = m && m->kind == MACHINE_CPU && m->lanes <= here->lanes && m->regs <= here->regs &&
+              (m->has & ~here->has) == 0;
+  return fits ? m : NULL;
+}
+
+const Machine *machine_find(const char *target) {
+  if (strcmp(target, "cpu")) return find(target);
+  const char *own = getenv("NEREID_CPU");
+  const Machine *m = own ? machine_asked(own) : NULL;
+  return m ? m : find(host_cpu());
 }
 
 const Machine *machine_of_sm(int sm) {

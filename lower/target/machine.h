@@ -90,8 +90,11 @@ enum { MACHINE_TILE = 16 };
  * Rapids' core by tiles, and 67. */
 enum { MACHINE_TILED_ROWS = 3 };
 
-/* NULL if there is no such target.  "cpu" gives the CPU at hand; "cpu:8" one of 8 lanes. */
+/* NULL if there is no such target.  "cpu" gives the CPU at hand, as NEREID_CPU narrows it; "cpu:8"
+ * one of 8 lanes. */
 const Machine *machine_find(const char *target);
+/* The CPU of that name; NULL where the CPU at hand has not all that it has. */
+const Machine *machine_asked(const char *name);
 const Machine *machine_of_sm(int sm); /* NULL if there is none */
 /* The CPU with half of the lanes, whose registers hold as many 64-bit elements; NULL if there is
  * none. */

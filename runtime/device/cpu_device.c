@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "codegen/codegen.h"
+#include "lower/target/machine.h"
 #include "runtime/messages.h"
 #include "runtime/support/cores.h"
 #include "runtime/support/host_machine.h"
@@ -95,6 +96,17 @@ static const char FLAGS[] = C_FLAGS " -std=gnu11 -fPIC -shared -Wl,-Bsymbolic -w
 /* The linker takes 15 ms to read the C library, which each process has. */
 static const char LEAN_LINK[] = "-nodefaultlibs";
 
+/* What -march=native leaves out where NEREID_CPU asks for a narrower CPU. */
+static const char *left_out(void) {
+#if defined(__x86_64__)
+  enum { AVX2 = 8, SSE = 4 };
+  const Machine *m = getenv("NEREID_CPU") ? machine_find("cpu") : NULL;
+  if (m && m->lanes <= SSE) return "-mno-avx";
+  if (m && m->lanes <= AVX2) return "-mno-avx512f -mno-avxvnni";
+#endif
+  return "";
+}
+
 static Cache *cache_of(nereid_device *d) {
   Cpu *cpu = d->state;
   pthread_mutex_lock(&d->lock);
@@ -116,6 +128,7 @@ static CacheId library_id(const Cpu *cpu, const Library *l) {
   cache_key_add(k, &st.st_mtime, sizeof st.st_mtime);
   cache_key_add(k, cpu->processor, sizeof cpu->processor);
   cache_key_text(k, FLAGS);
+  cache_key_text(k, left_out());
   cache_key_text(k, effort_options[l->effort]);
   cache_key_add(k, l->text.data, l->text.len);
   return (CacheId){cache_key_end(k), CACHE_LIBRARY, l->name, l->items[0]->variant->target};
@@ -127,7 +140,8 @@ static void command_line(const char **argv, char *words, const Cpu *cpu, const c
   const bool lean = strstr(more, LEAN_LINK) != NULL;
   int n = 0;
   argv[n++] = cpu->cc;
-  snprintf(words, WORDS_MAX, "%s %s %s %s", cpu->options, FLAGS, effort_options[effort], more);
+  snprintf(words, WORDS_MAX, "%s %s %s %s %s", cpu->options, FLAGS, left_out(),
+           effort_options[effort], more);
   char *rest = NULL;
   for (char *w = strtok_r(words, " ", &rest); w && n < OPTIONS_MAX - 6;
        w = strtok_r(NULL, " ", &rest))
@@ -759,6 +773,8 @@ void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size
   char line[8192];
   FILE *f = fopen("/proc/cpuinfo", "r");
   KeyMaker *k = cache_key_start();
+  const char *own = getenv("NEREID_CPU");
+  if (own) cache_key_text(k, own);
   snprintf(description, size, "%d cores", host_cores());
   while (f && fgets(line, sizeof line, f) && line[0] != '\n') {
     bool model = !strncmp(line, "model name", 10), flags = !strncmp(line, "flags", 5);
@@ -766,7 +782,8 @@ void cpu_identify(unsigned char processor[CPU_IDENTITY], char *description, size
     char *name = model ? strchr(line, ':') : NULL;
     if (!name) continue;
     name[strcspn(name, "\n")] = 0;
-    snprintf(description, size, "%s, %d cores", name + 2, host_cores());
+    snprintf(description, size, "%s%s%s, %d cores", name + 2, own ? " as " : "", own ? own : "",
+             host_cores());
   }
   if (f) fclose(f);
   CacheKey key = cache_key_end(k);
@@ -784,6 +801,9 @@ static int open_team(Cpu *cpu) {
 
 static int open_cpu(nereid_device *d, int ordinal) {
   (void)ordinal;
+  const char *own = getenv("NEREID_CPU");
+  if (own && !machine_asked(own))
+    return error_set(NEREID_E_USAGE, E_RUN_NEREID_CPU, own, machine_find("cpu")->name);
   Cpu *cpu = calloc(1, sizeof *cpu);
   if (!cpu) return error_out_of_memory();
   cpu->found = tool_find_cc(cpu->cc, cpu->options);

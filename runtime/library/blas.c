@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/target/machine.h"
 #include "runtime/library/library_rows.h"
 #include "runtime/support/error.h"
 
@@ -67,8 +68,9 @@ static void write_torch(Library *l) {
 
 static bool host_is_intel(void) {
 #ifdef __x86_64__
+  enum { AVX512 = 16 }; /* lanes */
   __builtin_cpu_init();
-  return __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512f");
+  return __builtin_cpu_is("intel") && machine_find("cpu")->lanes == AVX512;
 #else
   return false;
 #endif

@@ -16,6 +16,10 @@
     "exceeds it removes the least recently used") \
   X(XDG_CACHE_HOME, "see `NEREID_CACHE_DIR`; it counts where it is an absolute path") \
   X(HOME, "see `NEREID_CACHE_DIR`") \
+  X(NEREID_CPU, \
+    "the CPU that device `cpu` plans and compiles for, as a part of the one at hand: `cpu:4`, " \
+    "`cpu:8` (AVX2), `cpu:16` (AVX-512 without AMX). To measure, or to find faults of one width; " \
+    "PyTorch and its libraries have variables of their own") \
   X(NEREID_THREADS, "threads of device `cpu`, and of programs that `nereid build` made for CPUs") \
   X(OMP_NUM_THREADS, "the same by its first number, where `NEREID_THREADS` is not set. Functions of `torch.compile` then have no more threads than `torch.get_num_threads()`") \
   X(CC, \

@@ -242,6 +242,36 @@ static void test_fault(void) {
   check_got(!strcmp(said, message), "the fault is told", said);
 }
 
+/* A narrower CPU has code of its own, and says so. */
+static void test_narrower(void) {
+  enum { N = 1000 };
+  nereid_arg args[] = {{"x", "*i32", NULL}, {"n", "i32", NULL}, {"B", NULL, "1024"}};
+  nereid_request r = {.source = {.text = ADD, .size = strlen(ADD)}, .args = args, .nargs = 3};
+  nereid_device *d;
+  nereid_image *image;
+  nereid_kernel *k;
+  nereid_launch *l;
+  static int x[N];
+  setenv("NEREID_CPU", "cpu:4", 1);
+  if (nereid_device_open(&d, "cpu") || nereid_compile_for(&image, d, &r)) abort();
+  nereid_device_info info;
+  check(!nereid_device_get_info(&info, d) && strstr(info.description, " as cpu:4, "),
+        "the device says what it is");
+  if (nereid_kernel_load(&k, d, image)) abort();
+  if (nereid_launch_new(&l, k, (uint32_t[]){1, 1, 1})) abort();
+  run_and_wait(d, l, N, x);
+  nereid_launch_free(l);
+  nereid_kernel_free(k);
+  nereid_image_free(image);
+  nereid_device_close(d);
+  static const char REFUSED[] =
+      "NEREID_CPU=sm_90a is no CPU that this machine can be: write cpu:4, or up to cpu:";
+  setenv("NEREID_CPU", "sm_90a", 1);
+  check(nereid_device_open(&d, "cpu") == NEREID_E_USAGE, "a machine that is no part of this one");
+  check(!strncmp(nereid_error_message(), REFUSED, strlen(REFUSED)), "what could be asked for");
+  unsetenv("NEREID_CPU");
+}
+
 static void test_threads(void) {
   enum { N = 4000000, BLOCK = 1024 };
   nereid_arg args[] = {{"x", "*i32", NULL}, {"n", "i32", NULL}, {"B", NULL, "1024"}};
@@ -449,6 +479,7 @@ int main(void) {
   if (tool_find_cc(cc, options) && tool_find(cc, "gcc")) {
     test_running();
     test_threads();
+  test_narrower();
     test_interruption();
     test_fault();
     test_tools(&t);
