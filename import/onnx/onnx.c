@@ -94,6 +94,7 @@ static bool read_graph_outputs(Onnx *r, const OnnxScope *s, const Onnx__Graph *g
   for (uint32_t i = 0; i < list.n; i++) {
     OnnxValue *v = values.data[i];
     Node *n = v && v->type.kind == VALUE_TENSOR ? onnx_value_node(r, v) : NULL;
+    if (v && v->channels) onnx_note_lack(r, "results in blocks of channels", v->name);
     if (v && !n && !r->lacks.len) return onnx_error(r, "outputs", E_GRAPH_UNDEFINED, v->name);
     list.items[i] = n ? arg_node(n) : arg_none();
     if (n && *v->name && strcmp(v->name, n->name) != 0) names[i] = v->name;

@@ -17,10 +17,22 @@ static OnnxValue *need_value(OnnxCall *c, uint32_t i) {
   return c->in[i];
 }
 
+/* An image in blocks of channels, in the order of the file. */
+static Node *in_blocks(OnnxCall *c, const OnnxValue *v) {
+  static const uint32_t axes[] = {0, 1, 3, 4, 2};
+  Build *b = &c->b;
+  const Dim *s = v->channels->type.shape;
+  Dim block = build_const(b, v->block);
+  Dim parts[] = {s[0], dim_floordiv(onnx_dims(c), s[1], block), block, s[2], s[3]};
+  Node *x = build_permute(b, build_view(b, v->channels, 5, parts), axes);
+  return build_view(b, x, v->type.rank, v->type.shape);
+}
+
 Node *onnx_node_of(OnnxCall *c, OnnxValue *v) {
   if (v->type.kind == VALUE_LIST) onnx_lack(c, "a sequence");
   if (v->absent) onnx_lack(c, "an optional value that is absent");
   if (v->keys) onnx_lack(c, "maps");
+  if (v->channels && !v->node) v->node = in_blocks(c, v);
   Node *n = onnx_value_node(c->r, v);
   if (!n) longjmp(c->b.in.failed, 1);
   return n;

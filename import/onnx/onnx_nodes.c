@@ -243,7 +243,9 @@ static bool translate(OnnxCall *c) {
     return false;
   }
   onnx_check_texts(c);
+  const OnnxValue *blocks = onnx_take_channels(c);
   if (!c->op->fold || !c->op->fold(c)) c->op->translate(c);
+  if (blocks) onnx_give_blocks(c, blocks);
   onnx_check_asked(c);
   return true;
 }

@@ -182,6 +182,20 @@ Node *onnx_decoded(OnnxCall *c, Node *x, OnnxForm form);
 /* Numbers as elements of it, rounded as the attributes saturate and round_mode say. */
 Node *onnx_encoded(OnnxCall *c, Node *x, OnnxForm form);
 
+/* ---- images in blocks of channels: onnx_blocks.c ---- */
+
+/* How many channels a block has: 8 or 16. */
+uint32_t onnx_block(OnnxCall *c);
+/* Input i, an image in blocks, in plain order. */
+Node *onnx_channels(OnnxCall *c, uint32_t i);
+/* Another value becomes input i, for rules that a rule calls. */
+void onnx_put(OnnxCall *c, uint32_t i, Node *x);
+/* Result 0, which is set, is an image's channels in plain order. */
+void onnx_blocks_made(OnnxCall *c);
+/* Sets result 0 to an image in blocks with the block as an axis, or without it, if the call, a
+ * Reshape, asks for that. */
+bool onnx_set_split(OnnxCall *c);
+
 /* ---- loops that data ends: onnx_data_loop.c ---- */
 
 /* The values that a turn takes, and those that it gives for the next one. */

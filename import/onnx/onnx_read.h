@@ -61,6 +61,7 @@ struct Onnx {
   NameMap texts;       /* numbers of strings */
   bool lists_texts;    /* those of the file have theirs */
   Dim strings;         /* how many a run has; NULL: no table asks */
+  uint32_t block;      /* channels of a block (onnx_blocks.c); 0: not asked yet */
   NameMap draws;       /* how often the node that makes a value drew numbers */
   OnnxScope *top;      /* the model's */
   OnnxValue *reached;  /* the result that is asked for alone, after which reading ends */
@@ -163,6 +164,14 @@ void onnx_find_functions(Onnx *r);
 void onnx_read_body(OnnxCall *c, const Onnx__Graph *g, OnnxValue **in, size_t nin, OnnxValue **out,
                     size_t nout);
 OnnxValue *onnx_value_of_node(OnnxCall *c, Node *n);
+
+/* ---- onnx_blocks.c ---- */
+
+/* If the call does the same for channels in plain order, it takes them, and returns an operand that
+ * its result will be like; else NULL. */
+const OnnxValue *onnx_take_channels(OnnxCall *c);
+/* The result, of such operands, is in blocks like that one. */
+void onnx_give_blocks(OnnxCall *c, const OnnxValue *like);
 
 /* ---- onnx_attrs.c ---- */
 

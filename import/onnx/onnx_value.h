@@ -76,6 +76,8 @@ struct OnnxValue {
   Name table;                        /* its strings are rows of that table */
   bool is_chosen;                    /* some of these, or strings of the file */
   const struct OnnxKeys *keys;       /* the result of ZipMap: maps of such keys */
+  Node *channels; /* an image in blocks of channels, in plain order (onnx_blocks.c), or NULL */
+  uint32_t block; /* its channels of a block */
   const OnnxScaled *scaled;          /* its elements are such sums, or NULL */
   bool absent;                       /* an optional value, or an argument that a call leaves out */
   bool evaluated;                    /* whether `known` can be found was tried, in vain */

@@ -309,19 +309,30 @@ void onnx_op_resize(OnnxCall *c) {
   resize_axes(c, &r, out, x);
 }
 
-/* Scales are attributes before opset 9. */
+/* Scales are attributes before opset 9, and integers of com.microsoft.nchwc. */
+static uint32_t upsample_scales(OnnxCall *c, double *out) {
+  uint32_t n = 0, whole = 0;
+  if (c->opset >= 9 && !c->op->domain) return need_numbers(c, 1, out);
+  const float *list = c->op->domain ? NULL : onnx_floats(c, "scales", &n);
+  const int64_t *ints = c->op->domain ? onnx_ints(c, "scales", &whole) : NULL;
+  if (whole > GRAPH_RANK_MAX || n > GRAPH_RANK_MAX)
+    onnx_fail(c, E_ONNX_RANK, (size_t)(n + whole), GRAPH_RANK_MAX);
+  for (uint32_t i = 0; i < n + whole; i++) out[i] = list ? (double)list[i] : (double)ints[i];
+  return n + whole;
+}
+
 void onnx_op_upsample(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
-  uint32_t axes[GRAPH_RANK_MAX], n = rank_of(x), count = 0;
+  uint32_t axes[GRAPH_RANK_MAX], n = rank_of(x);
   Axis out[GRAPH_RANK_MAX];
   double scales[GRAPH_RANK_MAX];
-  Resizing r = {.nearest = "floor", .coordinates = "asymmetric"};
+  Resizing r = {.nearest = "floor"};
   read_mode(c, &r);
-  const float *list = c->opset < 9 ? onnx_floats(c, "scales", &count) : NULL;
-  if (c->opset >= 9) count = need_numbers(c, 1, scales);
+  r.coordinates = c->op->domain ? onnx_string(c, "coordinate_transformation_mode", "asymmetric")
+                                : "asymmetric";
+  uint32_t count = upsample_scales(c, scales);
   if (count != n) onnx_fail(c, E_ONNX_ATTR_COUNT, "scales", count, n);
   for (uint32_t i = 0; i < n; i++) {
-    if (list) scales[i] = (double)list[i];
     axes[i] = i;
     out[i] = (Axis){.from = -1, .scale = 1, .end = 1};
   }

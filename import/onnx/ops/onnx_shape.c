@@ -13,6 +13,7 @@ static Arg dims_arg(OnnxCall *c, uint32_t n, const Dim *dims) {
 
 /* A size 0 means that of the input, unless `allowzero`; -1 the remaining elements. */
 void onnx_op_reshape(OnnxCall *c) {
+  if (onnx_set_split(c)) return;
   Node *x = onnx_in(c, 0);
   Dim shape[GRAPH_RANK_MAX];
   int64_t ints[GRAPH_RANK_MAX];
