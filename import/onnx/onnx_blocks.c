@@ -118,9 +118,9 @@ static bool is_split(const OnnxValue *v) { return v->type.rank == BLOCK_AXES; }
 /* Does the rule give for each element of images what it gives for theirs? */
 static bool is_of_elements(OnnxCall *c) {
   static void (*const rules[])(OnnxCall *) = {
-      onnx_op_unary, onnx_op_binary,   onnx_op_variadic,   onnx_op_div,          onnx_op_clip,
-      onnx_op_elu,   onnx_op_softplus, onnx_op_leaky_relu, onnx_op_hard_sigmoid, onnx_op_gelu,
-      onnx_op_quick_gelu};
+      onnx_op_unary,        onnx_op_binary, onnx_op_variadic,  onnx_op_div,
+      onnx_op_clip,         onnx_op_elu,    onnx_op_softplus,  onnx_op_leaky_relu,
+      onnx_op_hard_sigmoid, onnx_op_gelu,   onnx_op_quick_gelu};
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
     if (c->op->translate == rules[i]) return true;
   return c->op->translate == onnx_op_concat && onnx_int(c, "axis", 1) == 1;
@@ -182,8 +182,8 @@ bool onnx_set_split(OnnxCall *c) {
   for (uint32_t i = 0; i < k->n; i++)
     if (k->at[i].dim != to[i] && !(i % 4 != 1 && i < 4 && dim_is(k->at[i].dim, 0))) return false;
   if (onnx_flag(c, "allowzero", false)) return false;
-  ValueType type = splits ? value_tensor(c->b.in.g, x->type.dtype, BLOCK_AXES, s)
-                          : x->channels->type;
+  ValueType type =
+      splits ? value_tensor(c->b.in.g, x->type.dtype, BLOCK_AXES, s) : x->channels->type;
   set_blocks(c->out[0], x->channels, x->block, type);
   return true;
 }

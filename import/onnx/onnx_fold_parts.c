@@ -86,7 +86,7 @@ static bool read_attributes(OnnxCall *c, uint32_t rank, Slice *s) {
 
 static bool read_slice(OnnxCall *c, uint32_t rank, Slice *s) {
   enum { START = 1, END, AXES, STEPS };
-  if (c->opset < 10) return read_attributes(c, rank, s);
+  if (onnx_slices_by_attributes(c)) return read_attributes(c, rank, s);
   for (uint32_t i = START; i < c->nin; i++)
     if (onnx_has(c, i) && (!onnx_known(c, i) || onnx_known(c, i)->n != 1)) return false;
   Dim first = onnx_need_dim(c, START), last = onnx_need_dim(c, END);

@@ -172,6 +172,11 @@ uint32_t onnx_axis_set(OnnxCall *c, const int64_t *axes, uint32_t n, uint32_t ra
  * from the begin, in i64. */
 Node *onnx_from_begin(OnnxCall *c, Node *index, Dim size);
 
+/* Are places of a Slice attributes, as before opset 10?  DynamicSlice was one with inputs. */
+static inline bool onnx_slices_by_attributes(const OnnxCall *c) {
+  return c->opset < 10 && c->op->id != ONNX_DynamicSlice;
+}
+
 /* x cast to t; to 8-bit floats as the attribute `saturate` says. */
 Node *onnx_cast(OnnxCall *c, Node *x, DType t);
 

@@ -9,8 +9,9 @@
 #include "import/messages.h"
 #include "import/onnx/generate/onnx_generate.h"
 
+enum { STEPS = 2, SILENCE = 4 /* results */, BEAMS_MAX = 64 };
 enum { BEAMS = 3, RETURNED = 4, LENGTH_PENALTY = 5, FORCED = 10, PROCESSOR = 11, PAIRS = 12,
-       EXTRA = 13, TEMPERATURE = 14, SILENCE = 4, BEAMS_MAX = 64 };
+       EXTRA = 13, TEMPERATURE = 14 };
 
 static const double LEAST_SUM = -1e9; /* of rows that are copies of the first */
 
@@ -21,7 +22,9 @@ typedef struct {
   Node *done;             /* [batch, 1] */
   Node *ended;            /* sequences, [batch, beams, most] */
   Node *scores;           /* of these, the best one first, [batch, beams] */
-  bool early;
+  Node **steps; /* for each length sums with each token, [1, batch, beams, tokens]; 0 when all of
+                 * the batch are done, where ONNX Runtime leaves memory as it was */
+  bool early, timed;
 } Beams;
 
 /* The best ones of twice as many rows as beams, which are kept, in order. */
@@ -50,8 +53,9 @@ static Node *first_columns(Build *b, Node *x, Dim n) {
 }
 
 static Node *largest(Build *b, Node *x, Dim n, bool most, uint32_t item) {
-  return build_item(b, build(b, OP_aten_topk_default,
-                             ARGS(arg_node(x), arg_dim(n), build_int(b, 1), arg_bool(most))),
+  return build_item(b,
+                    build(b, OP_aten_topk_default,
+                          ARGS(arg_node(x), arg_dim(n), build_int(b, 1), arg_bool(most))),
                     item);
 }
 
@@ -66,11 +70,9 @@ static Node *build_sums(Beams *m, double first, double others) {
 
 static void check_beams(OnnxCall *c, int64_t beams) {
   if (beams < 1 || beams > BEAMS_MAX) onnx_lack(c, "%lld beams", (long long)beams);
-  if (onnx_has(c, PROCESSOR) && onnx_need_int(c, PROCESSOR)) onnx_lack(c, "logits_processor");
   bool attends = onnx_flag(c, "decoder_output_cross_qk", false);
   if (attends || onnx_has(c, PAIRS) || onnx_has(c, EXTRA) || onnx_wants(c, 3))
     onnx_lack(c, "cross_qk, which ONNX Runtime has for CUDA alone");
-  if (onnx_wants(c, 2)) onnx_lack(c, "the result scores");
 }
 
 static Beams begin_beams(OnnxCall *c) {
@@ -83,14 +85,19 @@ static Beams begin_beams(OnnxCall *c) {
              .beams = build_const(b, beams),
              .both = build_const(b, 2 * beams),
              .early = onnx_flag(c, "early_stopping", false)};
+  int64_t processor = onnx_has(c, PROCESSOR) ? onnx_need_int(c, PROCESSOR) : 0;
+  m.timed = processor == 1 && m.s.kind == SEARCH_SPEECH;
+  if (processor && !m.timed) onnx_lack(c, "logits_processor %lld", (long long)processor);
   m.batch = onnx_in(c, 0)->type.shape[0];
-  if (m.s.kind == SEARCH_DECODER && onnx_has(c, FORCED)) onnx_lack(c, "decoder_input_ids");
+  if (m.s.kind == SEARCH_DECODER && onnx_has(c, FORCED))
+    onnx_lack(c, "decoder_input_ids without an encoder");
   Dim one[] = {m.batch, build_const(b, 1)}, two[] = {m.batch, m.beams};
   Dim three[] = {m.batch, m.beams, build_const(b, m.s.most)};
   m.sums = build_sums(&m, 0, LEAST_SUM);
   m.done = build_full(b, 2, one, arg_bool(false), DT_I1);
   m.ended = build_full(b, 3, three, build_int(b, m.s.pad), DT_I32);
   m.scores = build_full(b, 2, two, arg_float(-INFINITY), DT_F32);
+  m.steps = ARENA_ARRAY(c->r->scratch, Node *, m.s.most);
   return m;
 }
 
@@ -103,10 +110,13 @@ static Candidates candidates_of(Beams *m) {
     Node *by = build_to(b, build_view(b, onnx_in(c, TEMPERATURE), 0, NULL), DT_F32);
     x = build_div(b, x, by);
   }
+  if (m->timed) x = onnx_search_timed(&m->s, x);
   Dim tokens = x->type.shape[1];
   Dim rows[] = {m->batch, m->beams, tokens};
   Dim all[] = {m->batch, dim_mul(onnx_dims(c), m->beams, tokens)};
   x = build_add(b, build_view(b, x, 3, rows), build_unsqueeze(b, m->sums, 2));
+  int64_t length = m->s.sequence->type.shape[1]->value;
+  if (onnx_wants(c, STEPS)) m->steps[length] = build_unsqueeze(b, x, 0);
   x = build_view(b, x, 2, all);
   Candidates k = {.score = largest(b, x, m->both, true, 0)};
   Node *at = largest(b, x, m->both, true, 1);
@@ -126,6 +136,12 @@ static Node *per_length(Beams *m, Node *sums, int64_t length) {
     n = build_op2(b, OP_aten_pow_Tensor_Tensor, n, power);
   }
   return build_div(b, sums, n);
+}
+
+/* Is it true of any of the batch?  [1, 1] */
+static Node *any_of(Build *b, Node *x) {
+  Node *n = build_sum(b, build_to(b, x, DT_I64), 3, true);
+  return with_int(b, OP_aten_gt_Scalar, n, 0);
 }
 
 /* The best of the sequences that have ended, and of new ones, [batch, beams, length], where these
@@ -212,10 +228,10 @@ static void set_silence(Search *s) {
   onnx_set(c, SILENCE, build_slice(b, share, 0, build_const(b, 0), share->type.shape[0], s->rows));
 }
 
-/* Tokens that only rules for times ask for, which is a logits_processor. */
+/* Tokens that only rules for times ask for (onnx_times.c). */
 static void ignore_time_tokens(OnnxCall *c) {
-  static const char *const names[] = {"translate_token_id", "transcribe_token_id",
-                                      "start_of_lm_token_id", "no_timestamps_token_id",
+  static const char *const names[] = {"translate_token_id",           "transcribe_token_id",
+                                      "start_of_lm_token_id",         "no_timestamps_token_id",
                                       "beginning_timestamp_token_id", "no_speech_token_id"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) onnx_ignore(c, names[i]);
 }
@@ -231,6 +247,8 @@ void onnx_op_beam_search(OnnxCall *c) {
   for (int64_t i = m.s.begin; i < m.s.most; i++) {
     Candidates k = candidates_of(&m);
     Node *going = build_op1(b, OP_aten_logical_not_default, m.done);
+    if (m.steps[i])
+      m.steps[i] = build_where(b, any_of(b, going), arg_node(m.steps[i]), arg_float(0));
     end_sequences(&m, &k, going);
     decide(&m, &k, i);
     go_on(&m, &k, going);
@@ -240,4 +258,6 @@ void onnx_op_beam_search(OnnxCall *c) {
   Dim n = build_const(b, returned);
   onnx_set(c, 0, first_columns(b, m.ended, n));
   onnx_set(c, 1, first_columns(b, m.scores, n));
+  if (!onnx_wants(c, STEPS)) return;
+  onnx_set(c, STEPS, build_cat(b, (uint32_t)(m.s.most - m.s.begin), m.steps + m.s.begin, 0));
 }

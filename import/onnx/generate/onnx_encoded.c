@@ -35,7 +35,8 @@ static Node *prompt_of(Search *s, Dim batch) {
   int64_t start = onnx_int(c, "decoder_start_token_id", -1);
   Dim shape[] = {batch, build_const(b, 1)};
   if (onnx_has(c, s->inputs->prompt)) {
-    if (s->kind == SEARCH_TEXT) onnx_lack(c, "decoder_input_ids of such a model");
+    if (s->kind == SEARCH_TEXT)
+      onnx_lack(c, "decoder_input_ids of texts, which ONNX Runtime does not use");
     return onnx_in(c, s->inputs->prompt);
   }
   if (start < 0) onnx_fail(c, E_ONNX_ATTR_VALUE, "decoder_start_token_id", "less than 0");

@@ -175,6 +175,7 @@ void onnx_search_append(Search *s, Node *from, Node *token) {
   }
   for (uint32_t i = 0; i < s->ncaches; i++) {
     Node *cache = onnx_node_of(c, s->out[1 + i]);
-    s->in[s->feeds + i] = onnx_value_of_node(c, chosen_rows(b, cache, s->row_axis, from));
+    if (s->rows > 1) cache = chosen_rows(b, cache, s->row_axis, from);
+    s->in[s->feeds + i] = onnx_value_of_node(c, cache);
   }
 }

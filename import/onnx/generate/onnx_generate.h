@@ -39,6 +39,8 @@ Search onnx_search_begin(OnnxCall *c, const SearchInputs *inputs, int64_t rows);
 Node *onnx_search_scores(Search *s);
 /* Scores by the operator's penalty, masks, n-grams and least length. */
 Node *onnx_search_filtered(Search *s, Node *scores);
+/* Scores by Whisper's rules for tokens of times. */
+Node *onnx_search_timed(Search *s, Node *scores);
 /* The next token of each row, [rows, 1], i32.  Before it rows become those of that number,
  * [rows]; NULL: they stay. */
 void onnx_search_append(Search *s, Node *from, Node *token);

@@ -15,8 +15,7 @@ void onnx_op_reorder_input(OnnxCall *c) {
   int64_t lacking = (block - channels->value % block) % block;
   Arg pads = arg_list(b->in.g, 6);
   for (uint32_t i = 0; i < pads.n; i++) pads.items[i] = build_int(b, i == 5 ? lacking : 0);
-  if (lacking)
-    x = build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(x), pads, arg_float(0)));
+  if (lacking) x = build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(x), pads, arg_float(0)));
   onnx_set(c, 0, x);
   onnx_blocks_made(c);
 }

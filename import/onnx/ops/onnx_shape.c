@@ -242,9 +242,9 @@ typedef struct {
   uint32_t n;
 } Slices;
 
-/* Starts, ends, axes and steps: attributes before opset 10, inputs from then on. */
+/* Starts, ends, axes and steps: attributes before opset 10, but of DynamicSlice, else inputs. */
 static const int64_t *slice_list(OnnxCall *c, uint32_t i, const char *name, uint32_t *n) {
-  if (c->opset < 10) return onnx_ints(c, name, n);
+  if (onnx_slices_by_attributes(c)) return onnx_ints(c, name, n);
   if (!onnx_has(c, i)) return NULL;
   int64_t *list = ARENA_ARRAY(c->b.in.g->arena, int64_t, GRAPH_RANK_MAX);
   *n = onnx_need_ints(c, i, list);
@@ -304,7 +304,8 @@ void onnx_op_slice(OnnxCall *c) {
   Node *x = onnx_in(c, 0);
   Dim starts[GRAPH_RANK_MAX], ends[GRAPH_RANK_MAX];
   uint32_t n = 0, nends = 0, naxes = 0, nsteps = 0;
-  if (c->opset < 10) {
+  bool fixed = onnx_slices_by_attributes(c);
+  if (fixed) {
     const int64_t *from = onnx_ints(c, "starts", &n), *to = onnx_ints(c, "ends", &nends);
     if (!from || !to || n > GRAPH_RANK_MAX || n != nends)
       onnx_fail(c, E_ONNX_ATTR_MISSING, "starts");
@@ -315,7 +316,7 @@ void onnx_op_slice(OnnxCall *c) {
     nends = onnx_need_dims(c, 2, ends);
   }
   const int64_t *axes = slice_list(c, 3, "axes", &naxes);
-  const int64_t *steps = c->opset < 10 ? NULL : slice_list(c, 4, "steps", &nsteps);
+  const int64_t *steps = fixed ? NULL : slice_list(c, 4, "steps", &nsteps);
   if (nends != n || (axes && naxes != n) || (steps && nsteps != n))
     onnx_fail(c, E_ONNX_ATTR_COUNT, "ends, axes or steps", nends, n);
   for (uint32_t i = 0; i < n; i++) {

@@ -111,8 +111,9 @@ def caches(when, kind, length):
 
 
 def translated(seed, speech=False, scores=True, beams=2, most=6, power=1.0, prompt=None,
-               temperature=None, **more):
-    """A search by an encoder and a decoder; `scores`: the encoder gives the first token's."""
+               temperature=None, times=False, results=2, **more):
+    """A search by an encoder and a decoder; `scores`: the encoder gives the first token's;
+    `times`: tokens from 7 on are times."""
     mask = None if speech else "encoder_attention_mask"
     source = "encoder_input_ids"
     nodes = ([o.node("Transpose", source, "f", perm=[0, 2, 1]),
@@ -139,12 +140,16 @@ def translated(seed, speech=False, scores=True, beams=2, most=6, power=1.0, prom
     call = [given, *[np.array([v], I4) for v in (most, 1, beams, 1)], np.array([power], F),
             *[None] * 9]
     call[10] = None if prompt is None else np.array(prompt, I4)
+    if times:
+        call[11] = np.array([1], I4)
+        more |= dict(beginning_timestamp_token_id=7, no_timestamps_token_id=1,
+                     start_of_lm_token_id=4, translate_token_id=3, transcribe_token_id=0)
     call[14] = None if temperature is None else np.array([temperature], F)
     while call[-1] is None:
         call.pop()
     return (MS + ("WhisperBeamSearch" if speech else "BeamSearch"), 17, call,
             dict(encoder=encoder, decoder=decoder, model_type=1 + speech, eos_token_id=5,
-                 pad_token_id=0, decoder_start_token_id=2, **more), 2)
+                 pad_token_id=0, decoder_start_token_id=2, **more), results)
 
 
 WORDS = np.array([[1, 2, 3, 4, 5], [3, 1, 0, 0, 0], [6, 2, 3, 1, 0]], I4)
@@ -170,6 +175,9 @@ CALLS = [
      {}, 1),
     translated(30), translated(50, scores=False, beams=3, power=0.5),
     translated(70, True, prompt=[[2, 3], [2, 4]], temperature=0.7),
+    translated(30, results=3), translated(50, scores=False, beams=3, power=0.5, results=3),
+    translated(198, True, times=True, most=9), translated(93, True, times=True, most=9),
+    translated(136, True, times=True, prompt=[[2, 9], [2, 3]], beams=3, most=9),
 ]
 
 CASES = []  # the calls with their values, when they are run
