@@ -103,8 +103,7 @@ static bool add_decoded(TensorFile *f, Weights *w, const TensorEntry *e, Name na
   float *x = n > SIZE_MAX / 8 ? NULL : new_memory(f, n * sizeof *x);
   void *y = t == DT_F32 || !x ? x : new_memory(f, strides_bytes);
   if (!y) return tensor_entry_fail(f, e->name, "there is no memory for it");
-  for (size_t i = 0; i < n / k->elements; i++)
-    k->decode(f->bytes + e->offset + i * k->bytes, x + i * k->elements);
+  gguf_decode(k, f->bytes + e->offset, n / k->elements, x);
   Weight floats = weight_of(e, name, DT_F32, strides);
   floats.data = x;
   if (y != x && !weight_convert(y, t, &floats))

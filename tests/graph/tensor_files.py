@@ -2,8 +2,11 @@
 """safetensors and GGUF files as --weights of a graph, right ones and damaged ones.
 
     tensor_files.py [--seed N] [--count N]    so many files with random damage
+    tensor_files.py --record                  writes blocks.txt, where the package gguf is installed
 
-Blocks of few bits are decoded here by NumPy as well, after the format's documents.
+Blocks of few bits are decoded here by NumPy as well, after the format's documents; those that the
+format's package decodes are in tensor_files/blocks.txt, a line each: name, number, elements, bytes
+of two blocks in hexadecimal, and sums of what they become, with signs (`signs`).
 """
 import argparse, json, os, pathlib, random, struct, subprocess, sys, tempfile
 
@@ -197,6 +200,46 @@ def block_files(folder):
             check(close, f"{kind} {dtype}: {g[0, :4]}, not {w[0, :4]}")
 
 
+RECORD = ROOT / "tests/graph/tensor_files/blocks.txt"
+
+
+def signs(n):
+    """Eight rows of signs, by which sums of n numbers depend on each of them."""
+    return np.random.default_rng(n).choice([-1.0, 1.0], (8, n))
+
+
+def record():
+    import gguf
+    lines, rng = [], np.random.default_rng(9)
+    kinds = [k for k in gguf.GGML_QUANT_SIZES if hasattr(gguf.quants, k.name)
+             and gguf.GGML_QUANT_SIZES[k][0] > 1]
+    for kind in kinds:
+        elements, size = gguf.GGML_QUANT_SIZES[kind]
+        values = np.array([np.inf])
+        while not np.isfinite(values).all() or abs(values).max() > 1e4:
+            blocks = rng.integers(0, 256, (2, size)).astype("u1")
+            values = gguf.quants.dequantize(blocks, kind).astype("f8").ravel()
+        sums = " ".join(f"{x:.9g}" for x in signs(len(values)) @ values)
+        lines.append(f"{kind.name} {int(kind)} {elements} {blocks.tobytes().hex()} | {sums}\n")
+    RECORD.write_text("".join(lines))
+
+
+def recorded_blocks(folder):
+    data, types, wanted = {}, {}, []
+    for line in RECORD.read_text().splitlines():
+        kind, sums = line.split(" | ")
+        name, number, elements, raw = kind.split()
+        data[f"{name}.w"] = int(number), (int(elements), 2), bytes.fromhex(raw)
+        types[f"{name}_w"] = f"f32[2, {elements}]"
+        wanted.append(np.array(sums.split(), float))
+    got = run(folder, types, gguf(data), "gguf")
+    check(not isinstance(got, str), f"GGUF's recorded blocks: {got}")
+    for name, g, w in zip(types, got, wanted):
+        x = g.ravel().astype("f8")
+        check(np.allclose(signs(x.size) @ x, w, 1e-5, 1e-5 * abs(x).sum()),
+              f"{name}: {signs(x.size) @ x}, not {w}")
+
+
 def shared_blocks(folder):
     """A tensor of blocks that a parameter takes in one dtype and a buffer in another."""
     number, elements, _, decode, _ = BLOCKS["Q8_0"]
@@ -265,7 +308,7 @@ BAD_GGUF = [
     (gguf({"a": (0, (3, 2), X.tobytes())}, change=lambda *_: 4), "beyond the end of the file"),
     (gguf({"a": (0, (3, 2), X.tobytes()), "b": (0, (3, 2), X.tobytes())}, change=lambda *_: 0),
      "some of its bytes"),
-    (gguf({"a": (10, (256,), bytes(84))}), "has the type 10, which is not supported"),
+    (gguf({"a": (9, (32,), bytes(40))}), "has the type 9, which is not supported"),
     (gguf({"a": (8, (32, 2), BLOCK)})[:-9], "beyond the end of the file"),
 ]
 
@@ -344,10 +387,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--record", action="store_true")
     args = parser.parse_args()
+    if args.record:
+        return record()
     with tempfile.TemporaryDirectory() as folder:
         plain_files(folder)
         block_files(folder)
+        recorded_blocks(folder)
         shared_blocks(folder)
         bad_files(folder)
         weights_as_model(folder)

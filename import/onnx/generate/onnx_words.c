@@ -87,9 +87,7 @@ static Node *block_table(OnnxCall *c, int64_t type, int64_t columns) {
     onnx_fail(c, E_ONNX_ATTR_VALUE, "K", "not that of the table");
   if (rows < 1 || rows > ELEMENTS_MAX / columns) onnx_lack(c, "so large a table");
   float *all = ARENA_ARRAY(c->r->scratch, float, (size_t)(rows * columns));
-  const uint8_t *block = w->data;
-  for (int64_t i = 0; i < rows * columns; i += k->elements, block += k->bytes)
-    k->decode(block, all + i);
+  gguf_decode(k, w->data, (size_t)(rows * columns / k->elements), all);
   return onnx_table(c, DT_F32, 2, shape, all);
 }
 
