@@ -356,10 +356,11 @@ static const char *kernel_flags(const Project *p) {
          "KERNEL_FLAGS ?= -O2 $(NATIVE) " C_MEANING_FLAGS "\n";
 }
 
-/* GCC 13 breaks down over some vectors of 512 bits. */
+/* GCC 12 and 13 break down over some vectors of 512 bits, 12 not without its vectorizer. */
 static const char *retry(const Project *p) {
   if (p->gpu) return "";
   return " || \\\n"
+         "\t  $(COMPILE) $(KERNEL_FLAGS) -fno-tree-vectorize $(KERNEL_CFLAGS) -c -o $@ $< || \\\n"
          "\t  $(COMPILE) $(KERNEL_FLAGS) -mno-avx512f $(KERNEL_CFLAGS) -c -o $@ $<";
 }
 

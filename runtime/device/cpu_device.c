@@ -159,14 +159,20 @@ static bool broke_down(const char *output) {
 }
 
 /* Options to try in turn.  GCC breaks down over some code: version 13 over conversions between
- * vectors of 512 bits and of 256, version 12 over masks of vectors of few lanes.  A compiler with
- * options of its own, such as sanitizers, may need its libraries. */
+ * vectors of 512 bits and of 256, version 12 over masks of vectors of few lanes, where its
+ * vectorizer is what makes them: kernels are vectors without it, and without vectors of 512 bits
+ * all kernels of the unit would take three times as long.  A compiler with options of its own, such
+ * as sanitizers, may need its libraries. */
 typedef enum { ALWAYS, PLAIN_COMPILER, WHEN_BROKEN } AttemptWhen;
 static const struct {
   const char *more;
   AttemptWhen when;
 } attempts[] = {
-    {LEAN_LINK, PLAIN_COMPILER}, {"", ALWAYS}, {"-mno-avx512f", WHEN_BROKEN}, {"-O1", WHEN_BROKEN}};
+    {LEAN_LINK, PLAIN_COMPILER},
+    {"", ALWAYS},
+    {"-fno-tree-vectorize", WHEN_BROKEN},
+    {"-mno-avx512f", WHEN_BROKEN},
+    {"-O1", WHEN_BROKEN}};
 enum { ATTEMPTS = sizeof attempts / sizeof *attempts };
 
 static bool is_tried(AttemptWhen when, const Cpu *cpu, const char *output) {

@@ -121,6 +121,11 @@ static void test_tools(const TempFolder *t) {
                 "#!/bin/sh\ncase \"$*\" in *-mno-avx512f*) exec gcc \"$@\";; esac\n"
                 "echo unrecognizable insn >&2\nexit 1\n");
     check_call(!load_with(cc, "k"), "a compiler that breaks down over wide vectors");
+    make_script(t, cc, sizeof cc,
+                "#!/bin/sh\ncase \"$*\" in *-mno-avx512f*) exit 1;;\n"
+                "*-fno-tree-vectorize*) exec gcc \"$@\";; esac\n"
+                "echo internal compiler error >&2\nexit 1\n");
+    check_call(!load_with(cc, "k"), "a compiler whose vectorizer breaks down");
   }
 #endif
   X(load_with("gcc -O1", "missing"), NEREID_E_TOOL,
