@@ -159,10 +159,9 @@ static bool broke_down(const char *output) {
 }
 
 /* Options to try in turn.  GCC breaks down over some code: version 13 over conversions between
- * vectors of 512 bits and of 256, version 12 over masks of vectors of few lanes, where its
- * vectorizer is what makes them: kernels are vectors without it, and without vectors of 512 bits
- * all kernels of the unit would take three times as long.  A compiler with options of its own, such
- * as sanitizers, may need its libraries. */
+ * vectors of 512 bits and of 256, version 12 over masks of vectors of few lanes, which its
+ * vectorizer makes.  Without vectors of 512 bits all kernels of the unit take three times as long.
+ * A compiler with options of its own, such as sanitizers, may need its libraries. */
 typedef enum { ALWAYS, PLAIN_COMPILER, WHEN_BROKEN } AttemptWhen;
 static const struct {
   const char *more;
