@@ -100,20 +100,24 @@ def _strides(strides, size: int):
     return tuple(s // size for s in strides)
 
 
+# NumPy's own dtypes of this machine's byte order, by the texts of their interface.
+_PLAIN = {f"{order}{kind}{n}": (code, 8 * n) for order in "|<" for code, kind in enumerate("iuf")
+          for n in (1, 2, 4, 8) if n > 1 or kind != "f"} | {"|b1": (6, 8)}
+
+
 def _of_interface(interface: dict, device: tuple[int, int], dtype: Any = None):
     text = interface["typestr"]
+    plain = _PLAIN.get(text)
+    if plain:
+        return (interface["data"][0], interface["shape"],
+                _strides(interface.get("strides"), plain[1] // 8), device, plain)
     narrow = _CODES.get(getattr(dtype, "name", ""))
     if narrow:
         return (interface["data"][0], tuple(interface["shape"]),
                 _strides(interface.get("strides"), narrow[1] // 8), device, narrow)
     if text[0] == ">":
         raise TypeError("an array of big-endian numbers: convert it to this machine's byte order")
-    codes = {"i": 0, "u": 1, "f": 2, "b": 6}
-    if text[1] not in codes:
-        raise TypeError(f"models have no elements of NumPy's type {text!r}")
-    size = int(text[2:])
-    return (interface["data"][0], tuple(interface["shape"]),
-            _strides(interface.get("strides"), size), device, (codes[text[1]], 8 * size))
+    raise TypeError(f"models have no elements of NumPy's type {text!r}")
 
 
 def _describe(value: Any) -> Any:
@@ -173,7 +177,7 @@ def _numpy_allocate(sizes, code, bits):
         raise TypeError("NumPy has no dtype for an output: import ml_dtypes, pass tensors of "
                         "PyTorch, or out=")
     array = numpy.empty(sizes, name)
-    return array, _describe(array)
+    return array, (array.__array_interface__["data"][0], array.shape, None, (CPU, 0), (code, bits))
 
 
 _ROOM = 1 << 20  # bytes of an output that are worth a copy of the elements that it has

@@ -66,11 +66,25 @@ void onnx_op_mod(OnnxCall *c) {
   onnx_set(c, 0, build_op2(&c->b, op, onnx_in(c, 0), onnx_in(c, 1)));
 }
 
+/* Is the exponent one number that is known to be 2 or 3?  Floats are multiplied then, as ONNX
+ * Runtime does, and norms are found by it. */
+static int64_t small_power(OnnxCall *c, const Node *x) {
+  const OnnxKnown *k = onnx_known(c, 1);
+  if (!k || k->n != 1 || k->rank > rank_of(x) || !dtype_is_float(x->type.dtype)) return 0;
+  if (c->opset < 7) return 0; /* by attributes */
+  for (int64_t n = 2; n <= 3; n++)
+    if (dtype_is_float(k->dtype) ? k->at[0].number == (double)n : dim_is(k->at[0].dim, n)) return n;
+  return 0;
+}
+
 /* The result has the base's dtype. */
 void onnx_op_pow(OnnxCall *c) {
-  Node *x = onnx_in(c, 0), *y = second(c, x);
-  Node *z = build_op2(&c->b, OP_aten_pow_Tensor_Tensor, x, y);
-  onnx_set(c, 0, build_to(&c->b, z, x->type.dtype));
+  Build *b = &c->b;
+  Node *x = onnx_in(c, 0);
+  int64_t n = small_power(c, x);
+  Node *z = n ? build_with(b, OP_aten_pow_Tensor_Scalar, x, build_int(b, n))
+              : build_op2(b, OP_aten_pow_Tensor_Tensor, x, second(c, x));
+  onnx_set(c, 0, build_to(b, z, x->type.dtype));
 }
 
 void onnx_op_bit_shift(OnnxCall *c) {

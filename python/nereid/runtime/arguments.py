@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 CPU, CUDA = 1, 2
 INT, UINT, FLOAT, BFLOAT, BOOL, E4M3FN, E5M2 = 0, 1, 2, 4, 6, 10, 12
 E4B15 = 240  # a code of ours: DLPack has none
@@ -130,7 +132,12 @@ def describe(value):
 
 def is_scalar(value) -> bool:
     """Is `value` a number of NumPy's, such as numpy.int64(3), which is no array?"""
-    return any(c.__module__ == "numpy" and c.__name__ == "generic" for c in type(value).__mro__)
+    return _is_scalar_type(type(value))
+
+
+@functools.lru_cache(maxsize=64)
+def _is_scalar_type(kind: type) -> bool:
+    return any(c.__module__ == "numpy" and c.__name__ == "generic" for c in kind.__mro__)
 
 
 def holds(value, bytes) -> bool:
