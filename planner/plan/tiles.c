@@ -442,9 +442,25 @@ static void tiles_row_strips(const Tiles *t, const Group *g, PlanStep *s) {
   add_step_choice(t, s, rows_choice(t, g, 1, columns, &tile));
 }
 
+/* Sums of columns go through memory in order: a tile is a row, or a piece of one that leaves
+ * programs for other cores.  Gradients of GELU of 1,024 rows of 3,072 with their sum by tiles of
+ * 8x32, 1x128, 1x256, 1x512, 1x3,072 take 19.5, 14.7, 8.6, 6.4, 5.3 ms on one core of a Sapphire
+ * Rapids, by 4x128 18.7.  One sum adds so many rows at most. */
+enum { WIDE = 256, WIDE_HALF = WIDE / 2, WIDE_ROWS = 4096 };
+
+/* Columns of such a tile; 0: it has other rows. */
+static int64_t wide_columns(const Group *g, int64_t most) {
+  if (!dim_is_int(g->x) || g->x->value < WIDE_HALF / 2) return 0;
+  if (g->r->value > smaller_of(WIDE_ROWS, most) || group_is_window(g)) return 0;
+  int64_t whole = power_of_2(g->x->value, 1);
+  if (whole <= WIDE) return whole;
+  return g->x->value % WIDE && g->x->value % WIDE_HALF == 0 ? WIDE_HALF : WIDE;
+}
+
 /* A CPU's vectors are neighbours among the columns; a loop takes a few rows at a time, and what is
  * held of whole rows is in a cache. */
-static void tiles_vector_columns(const Tiles *t, const Group *g, bool looped, PlanStep *s) {
+static void tiles_vector_columns(const Tiles *t, const Group *g, bool looped, int64_t most,
+                                 PlanStep *s) {
   enum { ROWS = 8, VECTOR = 16, TWO = 2 * VECTOR };
   if (looped && group_row_strip(t->fusion, g)) {
     tiles_row_strips(t, g, s);
@@ -452,6 +468,8 @@ static void tiles_vector_columns(const Tiles *t, const Group *g, bool looped, Pl
   }
   int64_t row = looped ? ROWS : power_of_2(g->r->value, 1);
   int64_t columns = looped && dim_divisible(g->x, TWO) ? TWO : VECTOR;
+  int64_t wide = looped ? wide_columns(g, most) : 0;
+  if (wide) row = 1, columns = wide;
   FlatTile tile = {(uint32_t)(columns * row), 4};
   add_step_choice(t, s, rows_choice(t, g, row, columns * row, &tile));
 }
@@ -471,7 +489,7 @@ static bool tiles_cpu_rows(const Tiles *t, const Group *g, bool looped, int64_t 
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (g->plane) {
-    tiles_vector_columns(t, g, looped, s);
+    tiles_vector_columns(t, g, looped, most, s);
     return;
   }
   if (g->crossed) {
