@@ -387,6 +387,11 @@ def check_training():
           torch.randint(0, 16, (4,)), train=True)
     check("attention", lambda q: nn.functional.scaled_dot_product_attention(
         q, q * 2, q + 1, is_causal=True), randn(2, 3, 8, 16, grad=True), train=True)
+    for sizes in ((3, 5, 4), (2, 3, 5, 4), (1, 5, 4), (0, 5, 4)):
+        check(f"a matrix times matrices {sizes}", torch.matmul, randn(6, 5, grad=True),
+              randn(*sizes, grad=True), train=True)
+    check("a transposed matrix times matrices", lambda x, w: x.t() @ w.mT, randn(5, 6, grad=True),
+          randn(3, 4, 5, grad=True), train=True, dynamic=True)
 
 
 def saved_kinds(function, *inputs):
@@ -417,6 +422,11 @@ def check_saved():
     found = saved_kinds(lambda x: pool(x.relu().sin(), 2), randn(1, 1, 8, 16, grad=True))
     tally.check((torch.int8, (1, 1, 4, 8)) in found, f"indices of few elements: {found}")
     tally.check(all(kind != torch.int64 for kind, _ in found), "indices are saved twice")
+    torch._dynamo.reset()
+    found = saved_kinds(torch.matmul, randn(6, 5, grad=True), randn(3, 5, 4, grad=True))
+    if DEVICE == "cpu":
+        sizes = {size for _, size in found}
+        tally.check(sizes == {(3, 6, 4), (6, 5), (3, 4, 5)}, f"a matrix, matrices: {sizes}")
 
 
 def check_rounded(name, function, *inputs, dynamic=None):

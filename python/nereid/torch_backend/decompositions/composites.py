@@ -37,7 +37,21 @@ def _cumprod_backward(grad, input, dim: int, output):
     return torch.where(zeros == 0, quotient, torch.where(first, at_first, 0))
 
 
+_pytorch_matmul = aten.matmul.default.py_kernels[
+    torch._C.DispatchKey.CompositeImplicitAutograd]
+
+
+def _matmul(tensor1, tensor2):
+    """PyTorch makes one product of a matrix that has a gradient and several others: of a transposed
+    copy of all these, which is kept for the gradients, with a transposed copy of the result."""
+    several = tensor1.dim() == 2 and tensor2.dim() > 2 and all(n > 1 for n in tensor2.shape[:-2])
+    if several and tensor1.device.type == "cpu":
+        tensor1 = tensor1.expand(*tensor2.shape[:-2], *tensor1.shape)
+    return _pytorch_matmul(tensor1, tensor2)
+
+
 _FORMS = {aten.cumprod_backward.default: _cumprod_backward,
+          aten.matmul.default: _matmul,
           aten.one_hot.default: plain_one_hot}
 # Operators that PyTorch expands, and Nereid has: in 16 bits softshrink's form compares in another
 # dtype than eager mode, and hardshrink's takes numbers that its dtype can't hold.
@@ -51,7 +65,7 @@ def composite_forms():
     the strides of eager mode."""
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     forms = {(operator, key): form for operator, form in _FORMS.items()
-             if key not in operator.py_kernels}
+             if operator.py_kernels.get(key) in (None, _pytorch_matmul)}
     forms.update(composites_with_eager_strides())
     forms.update(expanded_with_dtypes(forms))
     forms.update({place: None for place in _KEPT if place[1] in place[0].py_kernels})
