@@ -242,6 +242,31 @@ static const char *load_some(Gen *g, const NestStmt *s, const Access *a) {
                 order.data);
 }
 
+/* The same of 64 bits: two loads of half a vector, the second of which ends with the last element
+ * that is read. */
+static const char *load_halves(Gen *g, const NestStmt *s, const Access *a) {
+  const Mem *m = &s->mems[0];
+  const int64_t *at = a->spread.lanes;
+  int lanes = g->nest->lanes, half = lanes / 2;
+  bool plain = a->lanes && at && !m->buffer && (s->type == DT_F64 || s->type == DT_I64);
+  if (!plain || a->guard > GUARD_SAME || nest_int(s, NA_volatile, 0)) return NULL;
+  int64_t last = 0;
+  for (int l = 0; l < lanes; l++) {
+    if (at[l] < 0 || at[l] % a->bytes || at[l] / a->bytes >= lanes) return NULL;
+    if (at[l] / a->bytes > last) last = at[l] / a->bytes;
+  }
+  if (last < half) return NULL;
+  Text order = text_new(g->arena);
+  for (int l = 0; l < lanes; l++) {
+    int64_t element = at[l] / a->bytes;
+    int64_t from = element < half ? element : element + lanes - 1 - last;
+    text_printf(&order, ", %lld", (long long)from);
+  }
+  return c_text(g, "vruns_%s(%d, (%s)[0] + (uint64_t)(%s), %lld%s)", a->name, half,
+                c_vector(g, &m->base, DT_PTR), c_affine(g, &m->bytes),
+                (long long)((last - half + 1) * a->bytes), order.data);
+}
+
 /* Every other element: a load of the first half with those between, and one that ends with the last
  * lane; NULL: lanes are another step apart. */
 static const char *load_every_other(Gen *g, const NestStmt *s, const Access *a) {
@@ -274,6 +299,7 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
   if (a->guard <= GUARD_SAME) {
     const char *text = load_runs(g, s, a);
     if (!text) text = load_some(g, s, a);
+    if (!text) text = load_halves(g, s, a);
     if (!text) text = load_every_other(g, s, a);
     if (!text) text = load_pairs(g, s, a);
     if (!text && a->lanes) text = c_text(g, "vgather_%s(%s)", a->name, a->at);
