@@ -155,6 +155,17 @@ static bool *find_fused(Graph *g) {
   return fused;
 }
 
+/* Index: a node's id.  Does a product compute it where it would read its right operand? */
+static bool *find_unpacked(Graph *g) {
+  bool *inner = ARENA_ARRAY(g->arena, bool, g->nids);
+  for (Node *n = g->last; n; n = n->prev) {
+    if (prim_unpacks(n)) inner[n->args[1].node->id] = true;
+    else if (inner[n->id] && n->kind == NODE_CALL && !prim_is_product(prim_kind(n->op)))
+      graph_each_use(n, note_fused, inner);
+  }
+  return inner;
+}
+
 /* Are some written by a product in any case, and the others created?  On a CPU, where one
  * expression for all of them costs a condition and a load for each. */
 static bool are_written(Graph *g, const Cat *c) {
@@ -397,11 +408,13 @@ static void join_gradients(Uses *u) {
 
 bool pass_concat_in_slices(Graph *g) {
   bool *fused = find_fused(g), *constant = constants_find(g, g->arena);
+  const bool *unpacked = find_unpacked(g);
   Uses uses = find_uses(g);
   uint32_t nids = g->nids;
   join_gradients(&uses);
   for (Node *n = g->first; n; n = n->next) {
-    if (!is_cat(n) || n->type.rank == 0) continue;
+    bool inner = n->id < nids && unpacked[n->id];
+    if (!is_cat(n) || n->type.rank == 0 || inner) continue;
     Cat c = cat_of(g, n);
     bool known = n->id < nids, once = known && constant[n->id];
     bool many = c.n > PIECES_MAX || ((c.n > 2 || !once) && alternates(g, n, &c));

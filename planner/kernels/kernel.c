@@ -783,6 +783,18 @@ const char *kernel_piece_value(Kernel *k, const ConcatSource *p, const char *con
   return kernel_cast(k, value_under(k, condition, p->operand, p->index), t);
 }
 
+/* The piece with an index that exists whatever the limits are; false: there is none. */
+static bool exists_for_all(Kernel *k, ConcatSource *p) {
+  Dims *d = k->graph->dims;
+  bool all = k->loads_all && p->operand->type.kind == VALUE_TENSOR;
+  for (uint32_t i = 0; i < p->operand->type.rank && all; i++) {
+    Dim size = p->operand->type.shape[i];
+    if (dim_is(size, 1)) p->index[i] = dim_int(d, 0);
+    all = dim_range(d, p->index[i]).lo >= 0 && dim_range(d, dim_sub(d, size, p->index[i])).lo > 0;
+  }
+  return all;
+}
+
 static Value concat_element(Kernel *k, Node *n, const Dim *index) {
   ConcatSources p = concat_sources(k->graph, n, index);
   DType t = kernel_held(n->type.dtype);
@@ -791,7 +803,8 @@ static Value concat_element(Kernel *k, Node *n, const Dim *index) {
   if (otherwise.kind != ARG_NONE) text = kernel_literal(k, &otherwise, t);
   for (uint32_t i = p.n; i-- > 0;) {
     const char *condition = kernel_piece_condition(k, &p.items[i]);
-    const char *value = kernel_piece_value(k, &p.items[i], condition, t);
+    const char *under = exists_for_all(k, &p.items[i]) ? NULL : condition;
+    const char *value = kernel_piece_value(k, &p.items[i], under, t);
     bool always = !condition || !text;
     text = always ? value : arena_printf(k->arena, "tl.where(%s, %s, %s)", condition, value, text);
   }

@@ -118,6 +118,8 @@ typedef struct {
   bool huge;             /* an index overflows: reported */
   bool moved_tile;       /* scores of an attention are read elsewhere: reported */
   const Node *view;      /* through which a value is read; NULL: none */
+  bool loads_all;   /* pieces of a concatenation that exist for all elements have no masks: a vector
+                       loads where others are, too */
   bool loads_ahead; /* loads whose index and mask depend on no data go to `ahead` */
   VEC(KernelLoad) ahead;
   bool fills; /* loads give 0 where their mask is false */

@@ -214,21 +214,75 @@ static const char *batch_line(Kernel *k) {
   return arena_printf(k->arena, "    batch = tl.program_id(1)%s\n", kernel_wide(k));
 }
 
-/* Element (batch, row, n) of a right operand that is in no panels. */
-static const char *near_right(Kernel *k, Dim row) {
+/* Element (batch, row, n) of a right operand that is in no panels; `word`: as so many of the sum's
+ * elements, which are next to each other in memory. */
+static const char *near_right(Kernel *k, Dim row, int64_t word) {
   Dims *d = k->graph->dims;
   const Group *g = k->group;
   Node *right = g->nodes.data[0]->args[1].node;
   ConcatSource p = {.operand = right, .index = {g->index[0]}};
   uint32_t matrix = right->type.rank - 2;
   unsigned axes = 0;
+  const char *cast = "";
   p.index[matrix] = row;
   p.index[matrix + 1] = g->index[2];
   product_source(k, &p);
   const ValueType *t = &p.operand->type;
-  const char *index = kernel_index(k, linear_of_index(d, p.index, t->shape, t->rank), &axes);
-  const char *text = arena_printf(k->arena, "%s + %s", kernel_buffer(k, p.operand), index);
-  return product_pointers(k, text, axes, "kb", "n");
+  Dim offset = linear_of_index(d, p.index, t->shape, t->rank);
+  const char *buffer = word > 1 ? words_of(k, p.operand, &offset, &cast)
+                                : kernel_buffer(k, p.operand);
+  const char *index = kernel_index(k, offset, &axes);
+  const char *text = arena_printf(k->arena, "%s + %s", buffer, index);
+  text = product_pointers(k, text, axes, "kb", "n");
+  return *cast ? arena_printf(k->arena, "(%s)%s", text, cast) : text;
+}
+
+/* Lines that compute a right operand that is in no memory. */
+static const char *near_computed(Kernel *k, Dim right_k) {
+  const Group *g = k->group;
+  Node *right = g->nodes.data[0]->args[1].node;
+  Dim at[] = {g->index[0], right_k, g->index[2]};
+  Text before = k->body;
+  int indent = k->indent;
+  size_t memo = k->memo.len;
+  k->body = text_new(k->arena);
+  k->indent = 4;
+  for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = axes & AXIS_N ? "nmask" : NULL;
+  k->loads_all = true;
+  Value v = kernel_value(k, right, at + (right->type.rank == 2));
+  k->loads_all = false;
+  const char *value = kernel_cast(k, v, right->type.dtype);
+  kernel_line(k, "right = tl.broadcast_to(%s, [%s, BN])", value,
+              kernel_index(k, g->extent[3], NULL));
+  const char *lines = k->body.data;
+  k->body = before;
+  k->indent = indent;
+  k->memo.len = memo; /* but its names stay taken: a loop follows */
+  product_bind(k);
+  return lines;
+}
+
+/* The lines that load the right operand of a program that copies it, or make its words of elements
+ * of several rows. */
+static const char *near_lines(Kernel *k, NearOrder order, Dim right_k, int64_t word) {
+  Dims *d = k->graph->dims;
+  if (order == NEAR_COMPUTED) return near_computed(k, right_k);
+  if (order != NEAR_WORDS) {
+    Dim row = dim_mul(d, right_k, dim_int(d, word));
+    return arena_printf(k->arena, "    right = tl.load(%s, mask=nmask, other=0)\n",
+                        near_right(k, row, word));
+  }
+  Text out = text_new(k->arena);
+  int bits = 32 / (int)word;
+  for (int64_t i = 0; i < word; i++) {
+    Dim row = dim_add(d, dim_mul(d, right_k, dim_int(d, word)), dim_int(d, i));
+    text_printf(&out,
+                "    part = tl.load((%s).to(tl.pointer_type(tl.uint%d)), mask=nmask, other=0)\n"
+                "    right = %s(part.to(tl.int32)%s)\n",
+                near_right(k, row, 1), bits, i ? "right | " : "",
+                i ? arena_printf(k->arena, " << %d", (int)i * bits) : "");
+  }
+  return out.data;
 }
 
 /* Indices of a left operand's row, and of the sum in both operands. */
@@ -248,17 +302,22 @@ static PanelAxes bind_panel_axes(Kernel *k, Dim rows, Dim run) {
 }
 
 /* The kernel of a product whose programs copy their columns (near_columns.h). */
-static void kernel_near_columns(Text *out, Kernel *k) {
+static void kernel_near_columns(Text *out, Kernel *k, const NearColumns *near) {
   const Group *g = k->group;
-  PanelAxes x = bind_panel_axes(k, g->extent[1], g->extent[3]);
+  const Node *n = g->nodes.data[0];
+  int64_t word = word_of_panels(k);
+  Dim run = dim_floordiv(k->graph->dims, g->extent[3], dim_int(k->graph->dims, word));
+  PanelAxes x = bind_panel_axes(k, g->extent[1], run);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
-                  {"k", kernel_index(k, g->extent[3], NULL)},
+                  {"k", kernel_index(k, run, NULL)},
                   {"row", product_indented(k, row_lines(k), 4)},
                   {"batch", batch_line(k)},
-                  {"sums", dtype_lang_name(product_sums(g->nodes.data[0]))},
+                  {"sums", dtype_lang_name(loop_dtype(n, word))},
+                  {"precision", word_precision(word)},
+                  {"after", product_indented(k, after_sums(word), 4)},
                   {"left", left_pointers(k, matrix_left(k, x.row, x.left_k))},
-                  {"right", near_right(k, x.right_k)}};
+                  {"right", near_lines(k, near->order, x.right_k, word)}};
   product_epilogue(k);
   const char *body = product_indented(k, k->body.data, 4);
   k->body = text_new(k->arena);
@@ -298,7 +357,7 @@ static void kernel_panels(Text *out, Kernel *k, int64_t in_place) {
   Dim own = dim_add(d, dim_mul(d, g->index[0], count), panel);
   const char *left_text = left_pointers(k, left), *length = kernel_index(k, run, NULL);
   const char *right_text =
-      panels ? right_pointers(k, panels, own, step, column) : near_right(k, x.right_k);
+      panels ? right_pointers(k, panels, own, step, column) : near_right(k, x.right_k, 1);
   const char *turns = kernel_index(k, outer, NULL);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
@@ -337,6 +396,37 @@ static Left turned_left(Kernel *k, Dim row, Dim left_k) {
   return (Left){p.operand, linear_of_index(d, p.index, t->shape, t->rank)};
 }
 
+/* Lines that compute words of columns of the right operand, whose elements the kernel has from less
+ * memory.  There are no masks, since all rows are. */
+static const char *computed_columns(Kernel *k, Dim column, Dim word_at, int64_t word) {
+  Node *right = k->group->nodes.data[0]->args[1].node;
+  Dims *d = k->graph->dims;
+  DType t = right->type.dtype;
+  Text before = k->body, out = text_new(k->arena);
+  int indent = k->indent;
+  size_t taken = k->taken.len, memo = k->memo.len;
+  for (unsigned axes = 0; axes < 8; axes++) k->masks[axes] = NULL;
+  k->body = text_new(k->arena);
+  k->indent = 8;
+  for (int64_t i = 0; i < word; i++) {
+    Dim *at = ARENA_ARRAY(k->arena, Dim, 2);
+    at[0] = dim_add(d, dim_mul(d, word_at, dim_int(d, word)), dim_int(d, i));
+    at[1] = column;
+    const char *value = kernel_cast(k, kernel_value(k, right, at), t);
+    if (word == 1) kernel_line(k, "left = tl.broadcast_to(%s, [BM, BK])", value);
+    else kernel_line(k, "%s (%s).to(tl.uint16, bitcast=True).to(tl.int32)%s",
+                     i ? "left = left |" : "left =", value, i ? " << 16" : "");
+  }
+  if (word > 1) kernel_line(k, "left = tl.broadcast_to(left, [BM, BK])");
+  text_puts(&out, k->body.data);
+  k->body = before;
+  k->indent = indent;
+  k->memo.len = memo;
+  kernel_forget(k, taken);
+  product_bind(k);
+  return out.data;
+}
+
 /* The kernel of a product that is computed as its transpose (panels.h). */
 static void kernel_turned(Text *out, Kernel *k, Node *panels) {
   const Group *g = k->group;
@@ -348,7 +438,10 @@ static void kernel_turned(Text *out, Kernel *k, Node *panels) {
   Dim column = dim_shared_index(d, "column", width);
   kernel_bind(k, panel, "panel", 0);
   kernel_bind(k, column, "column", AXIS_N);
-  const char *left = left_pointers(k, turned_left(k, x.row, x.left_k));
+  bool computes = prim_unpacks(g->nodes.data[0]);
+  const char *left = computes ? computed_columns(k, x.row, x.left_k, word)
+                              : arena_printf(k->arena, "        left = tl.load(%s)\n",
+                                             left_pointers(k, turned_left(k, x.row, x.left_k)));
   const char *right = right_pointers(k, panels, panel, x.right_k, column);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
@@ -825,7 +918,7 @@ static bool kernel_on_host(Text *out, Kernel *k) {
   else if (panels) kernel_panels(out, k, 0);
   else if (!near_columns_of(k->graph, n, &near)) return false;
   else if (near.in_place) kernel_panels(out, k, near.tile.bn);
-  else kernel_near_columns(out, k);
+  else kernel_near_columns(out, k, &near);
   return true;
 }
 

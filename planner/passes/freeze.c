@@ -15,6 +15,7 @@
 #include "graph/ops/prims.h"
 #include "graph/ops/window.h"
 #include "planner/passes.h"
+#include "planner/tiling/few_rows.h"
 #include "planner/tiling/near_columns.h"
 #include "planner/tiling/panels.h"
 #include "planner/tiling/weight_rows.h"
@@ -485,7 +486,9 @@ static void pack_given_bytes(Freeze *f, Node *n) {
     return;
   }
   Build b = freeze_build(f, n);
+  NearColumns near;
   n->args[1].node = build_transpose(&b, turned, 0, 1);
+  if (near_columns_of(f->g, n, &near)) return;
   if (!has_words(f->g, n) || !pack_panels(f, n)) n->args[1].node = right;
 }
 
@@ -505,17 +508,20 @@ static void pack_given_matrix(Freeze *f, Node *n) {
 static void widen_halves(Freeze *f, Node *n) {
   enum { ROWS_LEAST = 32 };
   Dim rows = n->type.shape[n->type.rank - 2];
-  if (n->args[1].node->type.dtype != DT_F16 || !dim_is_int(rows) || rows->value < ROWS_LEAST)
-    return;
+  int64_t least = prim_unpacks(n) ? FEW_ROWS_MOST + 1 : ROWS_LEAST;
+  if (n->args[1].node->type.dtype != DT_F16 || !dim_is_int(rows) || rows->value < least) return;
   Build b = freeze_build(f, n);
   Node *x = build_to(&b, n->args[0].node, DT_F32), *y = build_to(&b, n->args[1].node, DT_F32);
-  Node *wide = build_op2(&b, n->op->id, x, y);
+  Arg args[] = {arg_node(x), arg_node(y), arg_dtype(DT_F32)};
+  Node *wide = build(&b, n->op->id, prim_unpacks(n) ? 3 : 2, args);
   build_become(&b, OP_aten_to_dtype, 2, (Arg[]){arg_node(wide), arg_dtype(n->type.dtype)});
 }
 
 static void walk_halves(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next)
-    if (graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default)) widen_halves(f, n);
+    if (graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default) ||
+        (f->g->host && graph_is(n, OP_nereid_packed_mm_default)))
+      widen_halves(f, n);
 }
 
 /* Matrices of many rows read those of a batch from panels. */
@@ -528,10 +534,31 @@ static void pack_batch(Freeze *f, Node *n) {
     pack_panels(f, n);
 }
 
+/* Rows by weights that the kernel computes. */
+static void pack_left(Freeze *f, Node *n) {
+  Build b = freeze_build(f, n);
+  Node *panels = prim_groups(n) == GROUPS_NONE && n->type.rank == 2 ? panels_turn(&b, n) : NULL;
+  if (panels) n->args[0] = arg_node(panels);
+}
+
+/* The kernel computes its right operand, as the matrix of complex numbers, where it would copy it.
+ */
+static bool compute_right(Freeze *f, Node *n) {
+  if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default)) return false;
+  if (is_constant_arg(f, &n->args[1]) || !near_columns_computes(f->g, n, f->uses, f->nids))
+    return false;
+  Build b = freeze_build(f, n);
+  Arg args[] = {n->args[0], n->args[1], arg_dtype(n->type.dtype)};
+  build_become(&b, OP_nereid_packed_mm_default, 3, args);
+  return true;
+}
+
 /* Tensor cores take a transposed matrix as it is; a CPU would gather it anew for each tile. */
 static void walk_matrices(Freeze *f) {
   for (Node *n = f->g->first; n; n = n->next) {
+    if (compute_right(f, n)) continue;
     if (graph_is(n, OP_aten_bmm_default)) pack_batch(f, n);
+    if (f->g->host && prim_unpacks(n)) pack_left(f, n);
     if (!graph_is_any(n, OP_aten_mm_default, OP_nereid_int8_mm_default)) continue;
     if (is_constant_arg(f, &n->args[1])) pack_matrix(f, n);
     else if (graph_is(n, OP_aten_mm_default)) pack_given_matrix(f, n);

@@ -23,6 +23,7 @@
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
 #include "planner/tiling/few_rows.h"
+#include "planner/tiling/panels.h"
 #include "planner/tiling/tiling.h"
 
 /* The rows of a product with which a weight that is written to memory takes as long, as measured on
@@ -248,8 +249,9 @@ static bool reads_once(Weight *w, const Node *n, const bool *constant) {
   read_weight(w, right);
   double own = w->elements * dtype_bytes(right->type.dtype);
   if (w->bad || w->bytes > own) return false;
+  bool few = n->type.shape[0]->value <= FEW_ROWS_MOST;
   if (!is_computed(w, source))
-    return source->kind == NODE_INPUT && !is_packed(n, source, constant);
+    return few && source->kind == NODE_INPUT && !is_packed(n, source, constant);
   return w->bytes <= BYTES_MOST * own && 2 * w->packed >= w->bytes;
 }
 
@@ -258,7 +260,7 @@ static bool has_few_known_rows(const Node *n) {
   if (!graph_is(n, OP_aten_mm_default)) return false;
   const ValueType *x = &n->args[0].node->type, *t = &n->type;
   bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]) && dim_is_int(x->shape[1]);
-  return known && t->shape[0]->value > 0 && t->shape[0]->value <= FEW_ROWS_MOST &&
+  return known && t->shape[0]->value > 0 && t->shape[0]->value <= FEW_ROWS_TURNED &&
          t->shape[1]->value >= COLUMNS_FEWEST && x->shape[1]->value >= DEPTH_FEWEST &&
          dtype_is_float(x->dtype) && build_wide(x->dtype) == DT_F32;
 }
@@ -284,10 +286,18 @@ static void order_few(Graph *g, Node *n, const uint32_t *uses) {
   n->args[1] = arg_node(build_to(&b, few_rows_right(&b, n->args[1].node, &f), DT_F32));
 }
 
+/* More rows multiply weights of few bits along the sum, from panels (panels.h). */
+static bool suits_turned(Graph *g, const Node *n, const uint32_t *uses) {
+  Node *right = n->args[1].node;
+  Weight w = {.g = g, .uses = uses, .elements = elements_of(g, right)};
+  return panels_turn_suits(n) && fields_of(&w, right, false) > 0;
+}
+
 static void choose_few(Graph *g, Node *n, const uint32_t *uses, const bool *constant) {
   Weight w = {.g = g, .uses = uses, .elements = elements_of(g, n->args[1].node)};
-  if (!reads_once(&w, n, constant) || !order_of(g, n, uses).width) return;
-  become_packed(g, n);
+  if (!reads_once(&w, n, constant)) return;
+  bool few = n->type.shape[0]->value <= FEW_ROWS_MOST;
+  if (few ? order_of(g, n, uses).width > 0 : suits_turned(g, n, uses)) become_packed(g, n);
 }
 
 bool pass_few_rows(Graph *g) {

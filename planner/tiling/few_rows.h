@@ -15,6 +15,9 @@
 #include "graph/builders/node_builder.h"
 
 enum { FEW_ROWS_MOST = 8, FEW_ROWS_FIELDS = 16 /* at most, in an element of memory */ };
+/* Up to so many rows multiply weights of few bits that no matrix of theirs is made for: in panels
+ * (panels_turn) where they are more than FEW_ROWS_MOST. */
+enum { FEW_ROWS_TURNED = 64 };
 
 typedef struct {
   int64_t fields, width;

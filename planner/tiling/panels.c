@@ -6,6 +6,7 @@
 #include "graph/ops/prims.h"
 #include "graph/ops/window.h"
 #include "lower/target/machine.h"
+#include "planner/tiling/few_rows.h"
 #include "planner/tiling/tiling.h"
 
 enum { LEAST_DEPTH = 64 };
@@ -92,7 +93,8 @@ int panels_width_for(int64_t columns, DType t) {
 
 enum { COLUMNS_LEAST = 8 };
 
-Node *panels_pack(Build *b, Node *y) {
+/* y in panels of so many columns; 0: as many as a matrix with its columns has. */
+static Node *pack_matrix(Build *b, Node *y, int width) {
   const ValueType *t = &y->type;
   int64_t word = strided_word(t->dtype);
   bool batch = t->rank == 3, known = !batch || dim_is_int(t->shape[0]);
@@ -100,10 +102,17 @@ Node *panels_pack(Build *b, Node *y) {
   known &= dim_is_int(rows) && dim_is_int(columns);
   if ((t->dtype != DT_F32 && t->dtype != DT_F64 && word == 1) || !known) return NULL;
   if (!rows->value || rows->value % word || columns->value < COLUMNS_LEAST) return NULL;
-  int width = word == 2 ? panels_width(t->dtype) : panels_width_for(columns->value, t->dtype);
-  if (columns->value < width && word == 2) return NULL;
+  if (!width) width = panels_width_for(columns->value, t->dtype);
   if (!has_depth(rows->value / word, width)) return NULL;
   return batch ? pack_batch(b, y, width) : pack_columns(b, y, width);
+}
+
+Node *panels_pack(Build *b, Node *y) {
+  const ValueType *t = &y->type;
+  bool pairs = strided_word(t->dtype) == 2;
+  Dim columns = size_from_end(y, 1);
+  if (pairs && dim_is_int(columns) && columns->value < panels_width(t->dtype)) return NULL;
+  return pack_matrix(b, y, pairs ? panels_width(t->dtype) : 0);
 }
 
 /* The product of all sizes but the last; 0: they are open, or it is too large. */
@@ -225,19 +234,37 @@ static bool has_rows_of_right(Graph *g, const Node *product) {
 
 static const uint32_t swapped[] = {1, 0};
 
+bool panels_turn_suits(const Node *product) {
+  const ValueType *left = &product->args[0].node->type, *right = &product->args[1].node->type;
+  bool known = left->rank == 2 && dim_is_int(left->shape[0]) && dim_is_int(left->shape[1]);
+  bool suits = build_wide(left->dtype) == DT_F32 && dtype_bits(left->dtype) >= 16;
+  if (!known || !suits || right->dtype != left->dtype) return false;
+  int64_t word = strided_word(left->dtype), k = left->shape[1]->value;
+  return k > 0 && k % word == 0 && has_depth(k / word, lanes_of(left->dtype));
+}
+
+/* Does the kernel compute the right operand of rows that are not few? */
+static bool computes_right(const Node *product) {
+  return prim_unpacks(product) && prim_groups(product) == GROUPS_NONE &&
+         !few_rows_suit(product) && panels_turn_suits(product);
+}
+
 Node *panels_turn(Build *b, const Node *product) {
-  if (!has_rows_of_right(b->in.g, product)) return NULL;
-  Node *packed = panels_pack(b, build_permute(b, product->args[0].node, swapped));
+  bool computes = computes_right(product);
+  if (!computes && !has_rows_of_right(b->in.g, product)) return NULL;
+  Node *turned = build_permute(b, product->args[0].node, swapped);
+  Node *packed = computes ? pack_matrix(b, turned, 0) : panels_pack(b, turned);
   return packed ? build_permute(b, packed, swapped) : NULL;
 }
 
 Node *panels_turned(Graph *g, const Node *product) {
   bool multiplies = graph_is_any(product, OP_aten_mm_default, OP_nereid_int8_mm_default);
-  if (!g->host || !multiplies) return NULL;
+  bool computes = computes_right(product);
+  if (!g->host || (!multiplies && !computes)) return NULL;
   uint32_t axes[GRAPH_RANK_MAX];
   Node *x = product->args[0].node, *y = strided_unpermuted(x, axes);
   bool swaps = y != x && x->type.rank == 2 && axes[0] == 1;
-  return swaps && has_rows_of_right(g, product) ? panels_of(y) : NULL;
+  return swaps && (computes || has_rows_of_right(g, product)) ? panels_of(y) : NULL;
 }
 
 /* Rows of fewer channels are too short for a step each. */

@@ -18,8 +18,11 @@ int panels_vectors(int width, DType t);
  * not suit. */
 Node *panels_pack(Build *b, Node *y);
 /* The product's left operand, packed, as a view of panels of its rows, where the right one's
- * columns are rows in memory; NULL if that does not suit. */
+ * columns are rows in memory, or its kernel computes them; NULL if that does not suit. */
 Node *panels_turn(Build *b, const Node *product);
+/* Do the left operand's rows suit panels, of which nereid.packed_mm reads them?  Those of f16 do
+ * when they are f32. */
+bool panels_turn_suits(const Node *product);
 /* These panels of a product that is computed as its transpose; NULL: it is not. */
 Node *panels_turned(Graph *g, const Node *product);
 /* Has a convolution's weight [window, C, O] panels?  Not where its sizes are open. */

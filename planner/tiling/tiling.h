@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lower/target/machine.h"
 #include "runtime/device/peaks.h"
 
 /* `batch` products of [m, k] by [k, n], operands of one dtype, on that GPU. */
@@ -83,6 +84,8 @@ Tile tiling_cpu(const Product *p, int most_rows);
 int tiling_cpu_parts(const Product *p);
 /* Does the CPU at hand multiply words of so many elements by a unit for tiles? */
 bool tiling_has_tiles(int64_t word);
+/* Rows that the unit multiplies at once. */
+enum { TILING_UNIT_ROWS = 2 * MACHINE_TILE };
 /* Blocks of so many rows that programs next to each other take for each panel, where a row of the
  * left operand is so many bytes that others do not have. */
 int tiling_panel_band(int rows, int64_t bytes);

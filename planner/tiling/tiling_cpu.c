@@ -30,7 +30,7 @@ bool tiling_has_tiles(int64_t word) {
 /* Cycles, for 16 words of a sum and of each of 16 columns: to load these from the second cache and
  * to multiply a tile of 16 rows, or fewer, by them; to copy a row's words; to turn the columns'.  A
  * block of 32 rows, for all words of a program, to begin and to end. */
-enum { UNIT_ROWS = 2 * MACHINE_TILE, UNIT_DEPTH = 256 };
+enum { UNIT_ROWS = TILING_UNIT_ROWS, UNIT_DEPTH = 256 };
 static const double UNIT_LOAD = 12, UNIT_TILE = 18, UNIT_COPY = 3, UNIT_TURN = 100,
                     UNIT_BLOCK = 400;
 

@@ -102,20 +102,29 @@ def bytes_along_columns(w):
 # Elements of the weight in one of memory; across: 0.
 FORMS = {bytes_of_two: 2, zero_points: 2, words_of_eight: 8, signed_bytes: 1, halves: 1,
          columns: 0, bytes_along_columns: 0, along_the_sum: 0}
+# More rows, from panels, by weights of few bits along the sum.
+TURNED = [(9, 256, 64, 64), (16, 384, 65, 128), (33, 768, 100, 32), (64, 512, 130, 16)]
 SIZES = [(1, 256, 64, 64), (2, 384, 65, 128), (3, 768, 100, 32), (5, 320, 67, 160),
          (8, 512, 130, 16), (1, 2048, 66, 32), (4, 128, 64, 128)]
 
 
+FEW_ROWS = 8
+
+
 def run_kernel(folder, w, plan, width, want, name):
     """The step of the product alone, on the left operand in its order, with vectors so wide."""
-    step = next(s for s in plan.splitlines() if re.match(r"step .*packed_mm", s))
+    step = next(s for s in plan.splitlines() if re.match(r"step \w*packed_mm", s))
     kernel = re.match(r"step (\w+)\(", step)[1]
     x, rows = w.x, len(w.x)
     ordered = re.search(r"temporary %\w+ \"f32\[(.*?)\]\"", plan)
     shape = [int(n) for n in ordered[1].split(", ")] if ordered else []
     if ordered:
         x = x.astype(np.float32)
-    if len(shape) == 4:
+    if len(shape) == 4 and rows > FEW_ROWS:
+        panels, depth, lanes, _ = shape
+        x = np.pad(x, ((0, panels * lanes - rows), (0, 0))).reshape(panels, lanes, depth)
+        x = x.transpose(0, 2, 1)
+    elif len(shape) == 4:
         blocks, rows, fields, lanes = shape
         x = x.reshape(rows, blocks, lanes, fields).transpose(1, 0, 3, 2)
     np.save(folder / "ordered.npy", np.ascontiguousarray(x))
@@ -125,10 +134,11 @@ def run_kernel(folder, w, plan, width, want, name):
         of = "ordered" if of not in w.inputs and parameter.startswith("in") else of
         given.append(f"{parameter}=empty:f16[{rows},{w.n}]" if parameter == "out0_ptr"
                      else f"{parameter}=@{folder / of}.npy")
-    sizes = dict(re.findall(r"(BM|BN): (\d+)", step))
-    done = nereid("run", f"{folder / 'k.py'}:{kernel}", *given,
-                  *(f"-D{n}={v}" for n, v in sizes.items()), "--grid",
-                  f"cdiv({w.n}, {sizes['BN']})",
+    sizes = dict(re.findall(r"(BM|BN|BK|BAND): (\d+)", step))
+    many = rows > FEW_ROWS
+    grid = f"cdiv({w.n}, {sizes['BM' if many else 'BN']}) * {shape[0] if many else 1}"
+    constants = (f"-D{n}={v}" for n, v in sizes.items())
+    done = nereid("run", f"{folder / 'k.py'}:{kernel}", *given, *constants, "--grid", grid,
                   "--device", "cpu", "--target", width, "--out", f"out0_ptr={folder / 'o.npy'}")
     off = np.inf
     if done.returncode == 0:
@@ -192,7 +202,7 @@ def large_inputs(form, folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for form in FORMS:
-            for seed, size in enumerate(SIZES):
+            for seed, size in enumerate(SIZES + TURNED * (FORMS[form] > 1)):
                 if len(sys.argv) == 1 or any(part in form.__name__ for part in sys.argv[1:]):
                     compare(form, seed, size, pathlib.Path(folder))
         for form in bytes_of_two, along_the_sum:

@@ -23,8 +23,14 @@ DEEP = [("f32", (520, 64, 1024)), ("f64", (520, 40, 1024)), ("bf16", (64, 64, 20
 BATCHES = [("f32", (4, 64, 64, 64)), ("f32", (3, 37, 100, 70)), ("f64", (5, 33, 17, 48)),
            ("f64", (1, 64, 64, 64)), ("f16", (2, 40, 48, 50)), ("f16", (33, 24, 40))]
 # A program copies its columns, or reads them where they are; the left operand's rows may be apart.
-NEAR = [("f32", (200, 100, 130)), ("f32", (2, 90, 16, 197)), ("f64", (100, 33, 60))]
-TOLERANCE = {"i8": 0, "bf16": 1e-2, "f16": 1e-3, "f32": 2e-5, "f64": 1e-13}
+NEAR = [("f32", (200, 100, 130)), ("f32", (2, 90, 16, 197)), ("f64", (100, 33, 60)),
+        ("bf16", (300, 100, 130)), ("bf16", (2, 90, 24, 198)), ("bf16", (5, 17, 80, 48)),
+        ("i8", (300, 100, 132)), ("i8", (129, 24, 1024))]
+# The right operand is no tensor in memory, but computed by each program.
+COMPUTED = [("c64", (2, 40, 64, 33)), ("c64", (300, 32, 20)), ("c128", (3, 50, 16, 24)),
+            ("c64", (20, 24, 64)), ("c128", (17, 48, 100)), ("f16", (2, 70, 100, 66))]
+TOLERANCE = {"i8": 0, "bf16": 1e-2, "f16": 1e-3, "f32": 2e-5, "f64": 1e-13,
+             "c64": 2e-5, "c128": 1e-13}
 GIVEN = {"bf16": "f32", "f16": "f32"}  # dtypes of arrays that are files
 DTYPES = {"bf16": "torch.bfloat16", "f16": "torch.float16"}
 
@@ -69,6 +75,9 @@ def run(dtype, size, columns, part, devices, folder):
     source, shapes, at = text(size, dtype, columns, part)
     if dtype == "i8":
         x, y = (rng.integers(-128, 128, s).astype(np.int8) for s in shapes)
+    elif dtype[0] == "c":
+        x, y = (rng.normal(0, 1, s) + 1j * rng.normal(0, 1, s) for s in shapes)
+        x, y = (v.astype("c8" if dtype == "c64" else "c16") for v in (x, y))
     else:
         x, y = (rng.normal(0, 1, s).astype("f8" if dtype == "f64" else "f4") for s in shapes)
     for file, a in (("x", x), ("y", y)):
@@ -78,7 +87,7 @@ def run(dtype, size, columns, part, devices, folder):
         x, y = rounded(x), rounded(y)
     if dtype == "f16":
         x, y = x.astype(np.float16), y.astype(np.float16)
-    wide = np.int64 if dtype == "i8" else np.float64
+    wide = np.int64 if dtype == "i8" else np.complex128 if dtype[0] == "c" else np.float64
     right = y[..., at:at + k].swapaxes(-1, -2) if columns else y[..., at:at + n]
     want = -(x[..., at:at + k].astype(wide) @ right.astype(wide))
     command = [NEREID, "graph", folder / "m.py", folder / "x.npy", folder / "y.npy"]
@@ -96,7 +105,7 @@ def run(dtype, size, columns, part, devices, folder):
 def copies_words(folder):
     """Pairs that memory has next to each other go to panels as words, also where columns are
     fewer than a panel's."""
-    (folder / "m.py").write_text("""def forward(self, x: "bf16[300, 72]", y: "bf16[100, 72]"):
+    (folder / "m.py").write_text("""def forward(self, x: "bf16[9000, 72]", y: "bf16[100, 72]"):
     t = torch.ops.aten.t.default(y)
     p = torch.ops.aten.mm.default(x, t)
     return (p,)
@@ -114,6 +123,7 @@ def cases():
             yield from (("bf16", size, columns, part) for size in HALVES)
         yield from ((dtype, size, columns, False) for dtype, size in DEEP + BATCHES)
         yield from ((dtype, size, columns, True) for dtype, size in NEAR)
+        yield from ((dtype, size, columns, False) for dtype, size in COMPUTED)
 
 
 def main():

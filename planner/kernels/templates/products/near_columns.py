@@ -10,11 +10,12 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, ROWS: tl.conste
 {{batch}}
     ka = tl.arange(0, {{k}})[None, :]{{wide}}
     kb = tl.arange(0, {{k}})[:, None]{{wide}}
-    right = tl.load({{right}}, mask=nmask, other=0.0)
+{{right}}
     for first in range(begin, tl.minimum(begin + ROWS, {{m}}), BM):
         m = first + tl.arange(0, BM)[:, None]
         mmask = m < {{m}}
 {{row}}
         left = tl.load({{left}})
-        acc = tl.dot(left, right, input_precision="ieee", out_dtype=tl.{{sums}})
+        acc = tl.dot(left, right, input_precision="{{precision}}", out_dtype=tl.{{sums}})
+{{after}}
 {{body}}

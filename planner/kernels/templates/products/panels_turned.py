@@ -2,7 +2,8 @@
 def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
         BAND: tl.constexpr):
     # The transpose of a product, BM of its columns by BN of its rows: the right operand's columns
-    # are rows in memory, which are read in place, and the left operand lies in panels of BN rows.
+    # are rows in memory, which are read in place, or made of less memory, and the left operand lies
+    # in panels of BN rows.
     # BK divides what is summed up, and what follows the last column is that one again, so that
     # loads have no masks.  Programs next to each other share a panel, for BAND blocks of columns,
     # which stay in a cache for all panels.
@@ -20,7 +21,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     for start in range(0, {{k}}, BK):
         ka = start + tl.arange(0, BK)[None, :]{{wide}}
         kb = start + tl.arange(0, BK)[:, None]{{wide}}
-        left = tl.load({{left}})
+{{left}}
         right = tl.load({{right}})
         acc = tl.dot(left, right, acc, input_precision="{{precision}}")
 {{after}}
