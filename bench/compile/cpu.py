@@ -3,7 +3,7 @@
 inference, ONNX Runtime.
 
     cpu.py [--sides eager,inductor,onnx,file,nereid] [--threads N] [--rounds N] [--seconds S]
-           [--processor-time] [--beside] [--ahead N] [--ready S] [--busy N] [--memory]
+           [--processor-time] [--beside] [--ahead N] [--ready S] [--busy N] [--memory] [--avx2]
            [--headers DIR] [--kernels DIR] [--json FILE] [NAME...]
 
 Models (cpu_models.py, cpu_vision.py, cpu_text.py) have random weights, in f32; NAME is the
@@ -19,8 +19,10 @@ medians and the least of the rounds, and the seconds of the first call, in cache
 own.  Results of a side that differ from eager's by more than TOLERANCE end the process.  With
 --processor-time, which is for one thread on a machine that others use, the time is the processor's.
 With --busy, N processes that compute all the time share the cores that a model is timed on.
---memory prints the most memory that a process of one side alone has had, and that its calls after
-the first one have, in MB.  Inductor needs a C++ compiler; its precompiled headers, whose time
+--memory prints what a process of one side alone has more than before it made the model, in MB: at
+most, the first call with its compilers in Python included, and in later calls.  --avx2 restricts
+Nereid, PyTorch with its libraries, and Inductor's compiler to AVX2; ONNX Runtime has no such
+choice.  Inductor needs a C++ compiler; its precompiled headers, whose time
 is in no first call, are kept in --headers' folder.  With --kernels, Inductor's libraries of kernels
 are kept in that folder, and where it has some, no headers are made: first calls are then no
 compiler's time, but the timed calls of many models fit into minutes.
@@ -72,6 +74,7 @@ def parse():
     p.add_argument("--ready", type=float, default=1e9)
     p.add_argument("--busy", type=int, default=0)
     p.add_argument("--memory", action="store_true")
+    p.add_argument("--avx2", action="store_true")
     p.add_argument("--headers")
     p.add_argument("--kernels")
     p.add_argument("--json")
@@ -124,28 +127,25 @@ class Side:
 class Exported:
     """The exported model by ONNX Runtime or Nereid, and a call of it."""
 
-    def __init__(self, name, model, inputs, threads):
-        import torch
-        model.eval()
-        with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
-            if name == "onnx":
-                file = export_onnx(model, inputs, folder)
-            else:
-                program = torch.export.export(model, inputs, strict=False)
-            start = time.perf_counter()
-            call = of_onnx(file, inputs, threads) if name == "onnx" else of_nereid(program, inputs)
-            self.run = lambda: [call()]
-            self.result = self.run()
-            self.first = time.perf_counter() - start
+    def __init__(self, name, file, inputs, threads):
+        start = time.perf_counter()
+        call = of_onnx(file, inputs, threads) if name == "onnx" else of_nereid(file, inputs)
+        self.run = lambda: [call()]
+        self.result = self.run()
+        self.first = time.perf_counter() - start
 
 
-def export_onnx(model, inputs, folder):
-    """Recurrent layers stay operators of their own by the older exporter alone."""
+def export(name, model, inputs, folder):
+    """Recurrent layers stay operators of their own by the older exporter of ONNX alone."""
     import torch
-    file = os.path.join(folder, "model.onnx")
-    recurrent = any(isinstance(m, torch.nn.RNNBase) for m in model.modules())
-    torch.onnx.export(model, inputs, file, dynamo=not recurrent, verbose=False,
-                      external_data=False)
+    file = os.path.join(folder, "model.onnx" if name == "onnx" else "model.pt2")
+    with torch.no_grad():
+        if name == "onnx":
+            recurrent = any(isinstance(m, torch.nn.RNNBase) for m in model.modules())
+            torch.onnx.export(model, inputs, file, dynamo=not recurrent, verbose=False,
+                              external_data=False)
+        else:
+            torch.export.save(torch.export.export(model, inputs, strict=False), file)
     return file
 
 
@@ -161,10 +161,17 @@ def of_onnx(file, inputs, threads):
     return lambda: torch.from_numpy(session.run(None, given)[0])
 
 
-def of_nereid(program, inputs):
+def of_nereid(file, inputs):
     import nereid
-    loaded = nereid.load(program, device="cpu")
+    loaded = nereid.load(file, device="cpu")
     return lambda: loaded(*inputs)
+
+
+def make(name, model, inputs, args, kind):
+    if name not in EXPORTED:
+        return Side(name, model, inputs, kind)
+    with tempfile.TemporaryDirectory() as folder:
+        return Exported(name, export(name, model, inputs, folder), inputs, args.threads)
 
 
 def differs(result, right, tolerance):
@@ -180,15 +187,21 @@ def be_late(*_):
     raise Late
 
 
-def first_calls(case, args):
+def model_of(case, args):
+    """The model, its inputs, and what is done with it."""
     import torch
-    signal.signal(signal.SIGTERM, be_late)
     name, kind = case.split()
     torch._dynamo.config.allow_rnn = True
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
-    model.train(kind == "training")
+    return model.train(kind == "training"), inputs, kind
+
+
+def first_calls(case, args):
+    import torch
+    signal.signal(signal.SIGTERM, be_late)
+    model, inputs, kind = model_of(case, args)
     sides = {}
     for side in sorted(args.sides.split(","), key="inductor".__eq__):  # it takes longest
         if side in EXPORTED and kind != "inference":
@@ -197,8 +210,7 @@ def first_calls(case, args):
         try:
             if side == "inductor":
                 prepare_inductor()
-            sides[side] = (Exported(side, model, inputs, args.threads) if side in EXPORTED else
-                           Side(side, model, inputs, kind))
+            sides[side] = make(side, model, inputs, args, kind)
         except Late:
             break
         except Exception as problem:  # of another's exporter or compiler
@@ -240,22 +252,59 @@ def resident(field):
         return next(int(line.split()[1]) // 1024 for line in f if line.startswith(field))
 
 
-def memory(sides):
-    """The most memory of the process, of which the first call is a part, and of later calls."""
-    (side, s), most = next(iter(sides.items())), resident("VmHWM")
+def alone(case, args, folder):
+    """The memory of the process before the side is made, and the side: modules are there, which all
+    sides share, and a file comes from another process."""
+    if args.sides in EXPORTED and not os.fork():
+        import torch
+        model, inputs, _ = model_of(case, args)
+        torch.save(inputs, f"{folder}/inputs")
+        export(args.sides, model.eval(), inputs, folder)
+        os._exit(0)
+    import torch
+    import torch._inductor.compile_fx
+    import nereid.torch_compile
+    import onnxruntime
+    torch.set_num_threads(args.threads)
+    if args.sides == "inductor":
+        prepare_inductor()
+    torch.compile(lambda x: x + 1, backend="aot_eager")(torch.randn(64, 64) @ torch.randn(64, 64))
+    if args.sides in EXPORTED:
+        os.wait()
+        file, = (str(f) for f in pathlib.Path(folder).glob("model.*"))
+        inputs = torch.load(f"{folder}/inputs")
+        before = resident("VmRSS")
+        return before, Exported(args.sides, file, inputs, args.threads)
+    before = resident("VmRSS")
+    model, inputs, kind = model_of(case, args)
+    return before, Side(args.sides, model, inputs, kind)
+
+
+def memory(case, args):
+    """What a side adds to the process: at most, the first call and its compilers in Python
+    included, and in later calls."""
+    import ctypes
+    import gc
+    with tempfile.TemporaryDirectory() as folder:
+        before, s = alone(case, args, folder)
+    s.result = None
+    most = resident("VmHWM")
     s.run()
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as f:
         f.write("5")  # VmHWM begins again
     for _ in range(3):
         s.run()
-    return {side: {"most": max(most, resident("VmHWM")), "later": resident("VmHWM")}}
+    later = resident("VmHWM")
+    return {"most": max(most, later) - before, "later": later - before}
 
 
 def case_process(args):
-    sides = first_calls(args.case, args)
     if args.memory:
-        print(json.dumps(memory(sides)))
+        print(json.dumps(memory(args.case, args)))
         return
+    sides = first_calls(args.case, args)
     print("ready", flush=True)
     cores = sys.stdin.readline().split()
     for thread in os.listdir("/proc/self/task") if cores else []:
@@ -269,7 +318,7 @@ def case_process(args):
 # ---- TorchInductor's precompiled headers ----
 
 
-def make_headers(folder):
+def make_headers(folder, restricted):
     """Starts to make the headers, which are where TMPDIR is, unless another run has made them."""
     code = ("import fcntl, pathlib, sys\n"
             "lock = open(sys.argv[1] + '/lock', 'w')\n"
@@ -280,7 +329,17 @@ def make_headers(folder):
             "    torch.compile(lambda x: x.sin() + 1, backend='inductor')(torch.ones(9))\n"
             "    made.touch()\n")
     return subprocess.Popen([sys.executable, "-c", code, folder],
-                            env=dict(os.environ, TMPDIR=folder))
+                            env=dict(os.environ, **restricted, TMPDIR=folder))
+
+
+def restricted_to_avx2(folder):
+    """Variables by which all sides but ONNX Runtime are of AVX2; Inductor's width is that of
+    PyTorch's kernels, and its compiler's is the processor's."""
+    compiler = pathlib.Path(folder, "avx2-g++")
+    compiler.write_text('#!/bin/bash\nexec g++ "${@/-march=native/-march=x86-64-v3}"\n')
+    compiler.chmod(0o755)
+    return {"NEREID_CPU": "cpu:8", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+            "MKL_ENABLE_INSTRUCTIONS": "AVX2", "CXX": str(compiler)}
 
 
 def prepare_inductor():
@@ -314,7 +373,7 @@ class Case:
     def __init__(self, case, args, sides, folder):
         self.case, self.folder = case, tempfile.TemporaryDirectory(dir=folder)
         threads, cache = str(args.threads), self.folder.name
-        env = dict(os.environ, OMP_NUM_THREADS=threads, NEREID_THREADS=threads,
+        env = dict(os.environ, **args.restricted, OMP_NUM_THREADS=threads, NEREID_THREADS=threads,
                    TORCHINDUCTOR_FX_GRAPH_CACHE="0", NEREID_CACHE_DIR=cache,
                    TORCHINDUCTOR_CACHE_DIR=args.kernels or cache,
                    CPU_HEADERS="" if args.compiled else args.headers, TMPDIR=args.headers)
@@ -322,7 +381,7 @@ class Case:
                    "--threads", threads, "--rounds", str(args.rounds),
                    "--seconds", str(args.seconds)]
         command += ["--processor-time"] if args.processor_time else []
-        command += ["--memory"] if args.memory else []
+        command += ["--memory"] * args.memory
         command = ["nice"] * bool(args.ahead) + command  # after the headers
         self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
@@ -347,23 +406,24 @@ def groups_of_cores(args):
 
 def show(case, result, args):
     print(row(result, args.sides.split(",")) if result else f"| {case} | failed |", flush=True)
-    if result and args.json:
+    if result:
+        keep(result, args)
+
+
+def keep(result, args):
+    if args.json:
         with pathlib.Path(args.json).open("a") as f:
             f.write(json.dumps(result) + "\n")
 
 
-def show_memory(case, results, args):
-    cells = [f'{r[s]["most"]}, {r[s]["later"]}' if r else "failed"
-             for s, r in zip(args.sides.split(","), results)]
-    print("| " + " | ".join([case, *cells]) + " |", flush=True)
-
-
 def run_memory(case, args, folder):
-    made = []
-    for side in args.sides.split(","):
-        process = Case(case, args, side, folder)
-        made += [process.times([])]
-    show_memory(case, made, args)
+    sides = [s for s in args.sides.split(",")
+             if s not in EXPORTED or case.endswith(" inference")]
+    made = {s: Case(case, args, s, folder).times([]) for s in sides}
+    cells = [f'{r["most"]}, {r["later"]}' if r else "-"
+             for r in (made.get(s) for s in args.sides.split(","))]
+    print("| " + " | ".join([case, *cells]) + " |", flush=True)
+    keep({"case": case, "threads": args.threads, "memory": made}, args)
 
 
 def keep_busy(core):
@@ -437,9 +497,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         args.headers = args.headers or f"{folder}/headers"
         pathlib.Path(args.headers).mkdir(parents=True, exist_ok=True)
+        args.restricted = restricted_to_avx2(folder) if args.avx2 else {}
         args.compiled = bool(args.kernels) and any(pathlib.Path(args.kernels).glob("*/*.so"))
         if "inductor" in sides and not args.compiled:
-            make_headers(args.headers)
+            make_headers(args.headers, args.restricted)
         run_all(cases, args, folder)
 
 

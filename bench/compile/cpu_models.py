@@ -95,6 +95,58 @@ def small():
     return nn.Sequential(*layers), (randn(16, 64),)
 
 
+def layers_of_256():
+    """Six linear layers, 16 rows."""
+    from torch import nn, randn
+    layers = [m for _ in range(6) for m in (nn.Linear(256, 256), nn.ReLU())]
+    return nn.Sequential(*layers), (randn(16, 256),)
+
+
+def encoder():
+    """Two layers of 128, four texts of 64."""
+    import torch
+    return transformer(2, 128, 4, False, 1000), (torch.randint(0, 1000, (4, 64)),)
+
+
+def image():
+    """The two convolutions for one image."""
+    model, (x,) = convolutions()
+    return model, (x[:1],)
+
+
+def token():
+    """One token through two layers of 256, with 128 keys and values of each kept."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = nn.Linear(256, 768), nn.Linear(256, 256)
+            self.up, self.down = nn.Linear(256, 1024), nn.Linear(1024, 256)
+            self.norm1, self.norm2 = nn.LayerNorm(256), nn.LayerNorm(256)
+
+        def forward(self, x, keys, values):
+            q, k, v = self.qkv(self.norm1(x)).view(1, 3, 8, 1, 32).unbind(1)
+            keys, values = torch.cat([keys, k], 2), torch.cat([values, v], 2)
+            y = F.scaled_dot_product_attention(q, keys, values)
+            x = x + self.out(y.reshape(1, 256))
+            return x + self.down(F.gelu(self.up(self.norm2(x)))), keys, values
+
+    class Token(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([Layer(), Layer()])
+
+        def forward(self, x, keys, values):
+            for i, layer in enumerate(self.layers):
+                x, _, _ = layer(x, keys[i], values[i])
+            return x
+
+    return Token(), (torch.randn(1, 256), *torch.randn(2, 2, 1, 8, 128, 32))
+
+
 class Residual:
     """Sums of an input and branches, as modules."""
 
@@ -264,4 +316,4 @@ def unet():
 
 MODELS = {f.__name__: f
           for f in (convolutions, mlp, bert, gpt2, vit, resnet18, resnet50, mobilenet,
-                    mobilenet_small, convnext, unet, small)}
+                    mobilenet_small, convnext, unet, small, layers_of_256, encoder, image, token)}
