@@ -16,6 +16,7 @@ typedef struct {
   uint32_t rank;
   const int64_t *shape, *strides; /* strides in elements, not negative */
   const void *data;               /* of element 0, aligned; NULL if there are no elements */
+  bool mapped; /* data is in a file's mapping, which is only read */
 } Weight;
 
 typedef struct {

@@ -231,6 +231,8 @@ void archive_close(Archive *f) {
   f->entries.len = 0;
 }
 
+bool archive_is_mapped(const Archive *f) { return f->mapped; }
+
 bool archive_mapped(const Archive *f, MappedFile *out) {
   *out = (MappedFile){f->path, f->bytes, f->size};
   return f->mapped;

@@ -31,6 +31,7 @@ Archive *archive_of_bytes(Arena *a, Pool *names, Diags *d, const char *name, con
 void archive_close(Archive *f);
 
 /* False if it is in the caller's memory. */
+bool archive_is_mapped(const Archive *f);
 bool archive_mapped(const Archive *f, MappedFile *out);
 
 /* The location of messages about this file. */

@@ -22,3 +22,10 @@ const uint8_t *map_descriptor(int fd, size_t *size) {
   errno = error;
   return bytes == MAP_FAILED ? NULL : bytes;
 }
+
+void map_give_back(const void *data, size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)data % page;
+  if (size < before + page) return;
+  size_t whole = (size - before) / page * page;
+  madvise((char *)(uintptr_t)data + before, whole, MADV_DONTNEED);
+}

@@ -16,5 +16,8 @@ typedef struct {
 /* Maps the regular file of fd read-only and closes fd; munmap() frees it.  NULL with errno set,
  * also if fd is negative.  An empty file maps as one byte, which can't be read. */
 const uint8_t *map_descriptor(int fd, size_t *size);
+/* Whole pages of that part of a mapping are given back to the system: who reads them again has the
+ * file's bytes, more slowly. */
+void map_give_back(const void *data, size_t size);
 
 #endif

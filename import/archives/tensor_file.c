@@ -88,11 +88,17 @@ static Weight weight_of(const TensorEntry *e, Name name, DType t, int64_t *strid
       .name = name, .dtype = t, .rank = e->rank, .shape = e->shape, .strides = strides};
 }
 
+/* Decoded blocks are not. */
+static bool is_mapped(const TensorFile *f, const uint8_t *data) {
+  return f->mapped && data >= f->bytes && data < f->bytes + f->size;
+}
+
 static bool add_weight(TensorFile *f, Weights *w, const TensorEntry *e, Name name, DType t,
                        const void *data, size_t size) {
   int64_t strides[GRAPH_RANK_MAX];
-  return weights_add(w, f->diags, f->location, weight_of(e, name, t, strides), 0,
-                     (WeightBytes){data, size, f->path});
+  Weight added = weight_of(e, name, t, strides);
+  added.mapped = is_mapped(f, data);
+  return weights_add(w, f->diags, f->location, added, 0, (WeightBytes){data, size, f->path});
 }
 
 /* The floats of blocks, in dtype t. */

@@ -75,15 +75,6 @@ OnnxFile *onnx_again(Arena *a, Pool *names, Diags *d, const OnnxFile *of) {
   return f;
 }
 
-/* Pages that only bytes of a mapped file fill, which were copied, are given back: their copy is
- * read from now on. */
-static void give_back(const uint8_t *data, size_t size) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), before = -(uintptr_t)data % page;
-  if (size < before + page) return;
-  size_t whole = (size - before) / page * page;
-  madvise((void *)(data + before), whole, MADV_DONTNEED);
-}
-
 const void *onnx_aligned(OnnxFile *f, const void *data, size_t size, size_t unit) {
   OnnxFile *first = f->first;
   const uint8_t *bytes = data;
@@ -95,7 +86,7 @@ const void *onnx_aligned(OnnxFile *f, const void *data, size_t size, size_t unit
   if (known && known->size >= size) return known->bytes;
   Aligned *copy = ARENA_NEW(first->arena, Aligned);
   *copy = (Aligned){memcpy(arena_alloc(first->arena, size + !size), data, size), size};
-  if (first->mapped) give_back(bytes, size);
+  if (first->mapped) map_give_back(bytes, size); /* the copy is read from now on */
   *slot = copy;
   return copy->bytes;
 }
@@ -108,6 +99,17 @@ void onnx_close(OnnxFile *f) {
   f->externals.len = 0;
   if (f->mapped) munmap((void *)f->bytes, f->size + !f->size);
   f->mapped = false;
+}
+
+bool onnx_is_mapped(const OnnxFile *f, const void *data) {
+  const OnnxFile *first = f->first;
+  const uint8_t *at = data;
+  if (first->mapped && at >= first->bytes && at < first->bytes + first->size) return true;
+  for (size_t i = 0; i < f->externals.len; i++) {
+    const Mapping *m = &f->externals.data[i];
+    if (at >= m->bytes && at < m->bytes + m->size) return true;
+  }
+  return false;
 }
 
 bool onnx_mapped(const OnnxFile *f, size_t i, MappedFile *out) {

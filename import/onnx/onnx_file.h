@@ -34,6 +34,8 @@ void onnx_close(OnnxFile *f);
  * All readers of a file share its copies. */
 const void *onnx_aligned(OnnxFile *f, const void *data, size_t size, size_t unit);
 
+/* Is the byte in the mapping of the model's file, or of one beside it? */
+bool onnx_is_mapped(const OnnxFile *f, const void *data);
 /* The model's file (0), and those beside it that were opened; false past the last one, and for a
  * model in memory. */
 bool onnx_mapped(const OnnxFile *f, size_t i, MappedFile *out);

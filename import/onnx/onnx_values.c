@@ -405,6 +405,7 @@ static Node *bind_value(Onnx *r, const OnnxValue *v, Node *n, WeightBytes bytes)
   w.shape = shape;
   w.strides = strides;
   bytes.data = onnx_aligned(r->file, bytes.data, bytes.size, dtype_bytes(w.dtype));
+  w.mapped = onnx_is_mapped(r->file, bytes.data);
   n->input.tensor = w.name;
   Weight *added = weights_add(r->weights, r->diags, r->location, w, 0, bytes);
   if (added) weights_bind(r->weights, added, n->input.target);

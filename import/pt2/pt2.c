@@ -40,6 +40,7 @@ static bool read_weight_tensor(Pt2 *r, Name name, const Json *meta, WeightBytes 
   Weight w = {.name = name, .dtype = type.dtype, .rank = type.rank};
   w.shape = shape;
   w.strides = strides;
+  w.mapped = archive_is_mapped(r->file);
   if (type.is_complex && !add_axis_of_parts(&w, shape, strides, &offset))
     return pt2_fail(r, E_GRAPH_PT2_RANK, (size_t)type.rank, GRAPH_RANK_MAX - 1);
   return weights_add(r->weights, r->diags, r->location, w, offset, bytes);

@@ -105,6 +105,7 @@ static bool add_tensor(Pt2 *r, const Pickled *p, Name name, const PickleValue *a
   if (!ok || rank < 0 || rank != steps) return pt2_fail(r, E_GRAPH_PT2_PICKLED_TENSOR, name);
   Weight w = {.name = name, .rank = (uint32_t)rank, .shape = shape, .strides = strides};
   w.dtype = dtype_from_torch(dtype, strlen(dtype));
+  w.mapped = archive_is_mapped(p->archive);
   if (w.dtype == DT_NONE) return pt2_lack(r, E_GRAPH_PT2_DTYPE, dtype);
   WeightBytes bytes = {e->data, e->size, e->name};
   return weights_add(r->weights, r->diags, r->location, w, offset->integer, bytes);

@@ -507,6 +507,7 @@ static TakenWeight take_weight(Loading *l, Arena *a) {
   t.weight.shape = sizes;
   t.weight.strides = sizes + rank;
   t.file = take_number(r);
+  t.weight.mapped = t.file != NO_FILE;
   t.at = take_number(r);
   t.bytes = take_number(r);
   return t;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/archives/map.h"
 #include "lang/interp/interp.h"
 #include "model/execute/execute_state.h"
 #include "model/messages.h"
@@ -283,7 +284,9 @@ void execute_release(Execution *e) {
   for (uint32_t i = 0; i < p->nbuffers; i++) {
     BufferState *b = &e->buffers[i];
     b->released = b->plan->kind == BUFFER_WEIGHT && !needed[i];
-    if (b->released) free_own_buffer(e, b);
+    if (!b->released) continue;
+    if (b->mapped && b->weight->mapped) map_give_back(b->data, (size_t)b->bytes);
+    free_own_buffer(e, b);
   }
 }
 
