@@ -7,7 +7,7 @@
 
 enum {
   KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
-  ROUNDING = 32,            /* weights may grow by such a part, to whole vectors */
+  ROUNDING = 4,             /* weights may grow by such a part, to whole panels */
   INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
   INLINE_NODES_MAX = 256,   /* nodes of no group below one, each as often as it is reached */
   FUNCTION_WEIGHT = 8,      /* of exp and the like, in additions */
