@@ -3,12 +3,12 @@
 
     bench/fourier.py [--threads 1,4] [--seconds S] [--each S] [--group G,...] [NAME...]
 
-NAME is a regular expression, found in the names of cases such as `fft f32 64x1024`.  Groups: powers (of 2), mixed
-(3 and 5 times powers of 2), odd (composites and primes), planes (two axes and more), sound (stft,
-mel, istft), train (with gradients).  A row: the least us of either side, which take turns, eager's
-share of ours, and errors of the norm beside a transform of a wider type, of ours and of SciPy's
-pocketfft in the same type.  --seconds bounds a thread count's cases, --each one case's
-measurement.  Cases are drawn in an order that spreads groups, so that a cut table has all of
+NAME is a regular expression, found in the names of cases such as `fft f32 64x1024`.  Groups:
+powers (of 2), mixed (3 and 5 times powers of 2), odd (composites and primes), planes (two axes and
+more), sound (stft, mel, istft), train (with gradients).  A row: the least us of either side, which
+take turns, eager's time in ours, and errors of the norm beside a transform of a wider type, of ours
+and of SciPy's pocketfft in the same type.  --seconds bounds a thread count's cases, --each one
+case's measurement.  Cases are in an order that spreads groups, so that a cut table has all of
 them."""
 import argparse, os, pathlib, re, subprocess, sys, time
 
