@@ -267,20 +267,26 @@ static const char *load_halves(Gen *g, const NestStmt *s, const Access *a) {
                 (long long)((last - half + 1) * a->bytes), order.data);
 }
 
-/* Every other element: a load of the first half with those between, and one that ends with the last
- * lane; NULL: lanes are another step apart. */
-static const char *load_every_other(Gen *g, const NestStmt *s, const Access *a) {
+/* Neighbours or every other element, forwards or backwards: a load of the first half with those
+ * between, and one that ends with the last of them; NULL: lanes are another step apart. */
+static const char *load_near(Gen *g, const NestStmt *s, const Access *a) {
   DType t = s->type;
   int lanes = g->nest->lanes;
-  bool every_other = a->spread.kind == SPREAD_LINEAR && a->spread.step == 2 * a->bytes;
-  if (!every_other || t == DT_I1 || t == DT_PTR || nest_int(s, NA_volatile, 0)) return NULL;
+  int64_t step = a->spread.kind == SPREAD_LINEAR ? a->spread.step / a->bytes : 0, last = lanes - 1;
+  bool near = (step == -1 || step == 2 || step == -2) && step * a->bytes == a->spread.step;
+  if (!near || t == DT_I1 || t == DT_PTR || nest_int(s, NA_volatile, 0)) return NULL;
   const char *at = a->lanes ? c_address(g, &s->mems[0], false) : a->at;
+  int64_t apart = step < 0 ? -step : step, more = apart == 1 ? 0 : last;
   Text order = text_new(g->arena);
-  for (int l = 0; l < lanes; l++) text_printf(&order, ", %d", l < lanes / 2 ? 2 * l : 2 * l + 1);
+  for (int l = 0; l < lanes; l++) {
+    int64_t from = apart * (step < 0 ? last - l : l);
+    text_printf(&order, ", %lld", (long long)(from > last ? from - more + lanes : from));
+  }
+  if (step < 0) at = c_text(g, "%s - %lld", at, (long long)(apart * last * a->bytes));
   bool narrow = c_is_narrow(t);
   const char *unit = narrow ? dtype_name(dtype_int(8 * (unsigned)a->bytes, false)) : a->name;
   const char *text = c_text(g, "vruns_%s(%d, (uint64_t)(%s), %lld%s)", unit, lanes, at,
-                            (long long)(lanes - 1) * a->bytes, order.data);
+                            (long long)(more * a->bytes), order.data);
   return narrow ? c_text(g, "vdecode_%s(%s)", a->name, text) : text;
 }
 
@@ -300,7 +306,7 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
     const char *text = load_runs(g, s, a);
     if (!text) text = load_some(g, s, a);
     if (!text) text = load_halves(g, s, a);
-    if (!text) text = load_every_other(g, s, a);
+    if (!text) text = load_near(g, s, a);
     if (!text) text = load_pairs(g, s, a);
     if (!text && a->lanes) text = c_text(g, "vgather_%s(%s)", a->name, a->at);
     if (!text)
@@ -309,7 +315,7 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
     c_assign(g, s, dst, s->type, text, vector);
     return;
   }
-  const char *v = c_ref_name(g, dst), *whole = load_every_other(g, s, a);
+  const char *v = c_ref_name(g, dst), *whole = load_near(g, s, a);
   if (whole) c_line(g, "if (%s) %s = %s;", all_of(g, a), v, whole);
   c_line(g, "%s%s = vgather_mask_%s(%s, %s, %s);", whole ? "else " : "", v, a->name, a->at,
          guard_mask(g, a), masked_off(g, s, dst));
