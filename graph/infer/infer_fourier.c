@@ -203,10 +203,13 @@ static void check_places(Infer *in, const char *param, const ValueType *x, const
 
 static FourierForm form_of(Infer *in, const Dim *size, DType t) {
   int64_t radices[GRAPH_RANK_MAX];
-  uint32_t n = infer_ints(in, "radices", radices);
-  FourierForm f;
-  bool half = infer_bool(in, "half"), inverse = infer_bool(in, "inverse");
-  if (!fourier_form(n, radices, half, inverse, t, &f) || !dim_is(size[1], f.size))
+  FourierForm f = {.n = infer_ints(in, "radices", radices),
+                   .half = infer_bool(in, "half"),
+                   .inverse = infer_bool(in, "inverse"),
+                   .along = infer_bool(in, "along")};
+  for (uint32_t i = 0; i < f.n && i < FOURIER_RADICES_MAX; i++) f.radix[i] = radices[i];
+  f.size = dim_is_int(size[1]) ? size[1]->value : 0;
+  if (!fourier_form(&f, t) || !dim_is(size[1], f.size))
     infer_fail(in, E_GRAPH_TRANSFORM, infer_dim_text(in, size[1]));
   return f;
 }
@@ -234,6 +237,15 @@ static void check_window(Infer *in, const FourierForm *f, const ValueType *to) {
     infer_fail(in, E_GRAPH_COMPLEX_PARTS, infer_type_text(in, window));
 }
 
+/* Both parts of a convolution's spectrum. */
+static void check_filter(Infer *in, const FourierForm *f, const ValueType *to) {
+  const ValueType *filter = infer_tensor(in, "filter");
+  infer_same_size(in, infer_product(in, filter->shape, filter->rank),
+                  infer_const(in, 2 * f->points), "a filter and its transform");
+  if (filter->dtype != to->dtype)
+    infer_fail(in, E_GRAPH_COMPLEX_PARTS, infer_type_text(in, filter));
+}
+
 void infer_fourier_rows(Infer *in) {
   const ValueType *to = infer_self(in), *row = infer_tensor(in, "row");
   Dim size[GRAPH_RANK_MAX];
@@ -252,6 +264,7 @@ void infer_fourier_rows(Infer *in) {
   if (f.factors)
     infer_same_size(in, factors->shape[0], infer_const(in, f.factors), "factors of a transform");
   if (infer_has(in, "window")) check_window(in, &f, to);
+  if (f.chirps) check_filter(in, &f, to);
   Dim each = infer_const(in, f.scratch);
   infer_same_size(in, scratch->shape[0], dim_mul(in->g->dims, each, row->shape[0]),
                   "elements of a transform's scratch");

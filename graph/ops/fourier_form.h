@@ -11,7 +11,21 @@
  * Operands are multiplied by a window as they are loaded, if one is given.
  *
  * Rows of k1 up to r / 2 contain all of real elements: others are conjugates.  To
- * real elements the same goes on in the other direction: the first radix comes last. */
+ * real elements the same goes on in the other direction: the first radix comes last.
+ *
+ * A program `along` rows transforms one signal at a time, whose own elements are lanes: neighbours
+ * c of the first radices, and neighbours k1 of the last one, which reads the scratch's columns.
+ * 2 n real elements are n complex ones, whose spectrum Z gives theirs, X, with w of 2 n:
+ *
+ *   2 X[k] = Z[k] + conj Z[n - k] - i w^k (Z[k] - conj Z[n - k])
+ *
+ * The scratch has a plane of real parts and one of imaginary ones, and to spectra of real elements
+ * two more, in the order of k.
+ *
+ * A smaller size than that of the radices is a convolution with chirps (Bluestein 1970): operands
+ * times a chirp are transformed, their spectrum is multiplied by a filter, the chirp's conjugate
+ * transformed, and results of the way back are multiplied by the chirp.  Real signals are
+ * operands, or results, of their own then. */
 #ifndef NEREID_GRAPH_OPS_FOURIER_FORM_H
 #define NEREID_GRAPH_OPS_FOURIER_FORM_H
 
@@ -24,7 +38,8 @@ enum {
   FOURIER_LANE_BYTES = 64,
   FOURIER_RADIX_MAX = 32,
   FOURIER_RADICES_MAX = 4,
-  FOURIER_SIZE_MAX = 1 << 13
+  FOURIER_SIZE_MAX = 1 << 13,
+  FOURIER_ALONG_MAX = 1 << 20
 };
 
 typedef struct {
@@ -32,18 +47,23 @@ typedef struct {
   uint32_t n;
   bool half;    /* of real numbers: the first size / 2 + 1 elements of the spectrum */
   bool inverse; /* half: real numbers are the result, in the other direction */
-  int64_t size; /* elements of a signal, and, with `half` fewer, of its spectrum */
+  bool along;
+  int64_t size; /* elements of a signal, and, with `half` fewer, of its spectrum; 0: as the
+                   radices say */
+  /* What fourier_form() finds. */
+  bool chirps;
   int64_t operand, result;
-  int64_t columns, row; /* of the first radix; vectors between the scratch's rows */
+  int64_t points;       /* the product of the radices: along, half of `size` with `half` */
+  int64_t columns, row; /* of the first radix; vectors, along elements, between rows in scratch */
   int64_t kept;         /* k1 that have rows */
+  int64_t plane;        /* along: elements of a plane of the scratch */
   int64_t lanes;        /* neighbours that a vector holds */
   int64_t scratch;      /* elements, for a program */
   int64_t factors;      /* elements of the table of factors */
 } FourierForm;
 
-/* False: there is no kernel of these radices. */
-bool fourier_form(uint32_t n, const int64_t *radices, bool half, bool inverse, DType t,
-                  FourierForm *out);
+/* Finds the sizes of a form of radices.  False: they have no kernel. */
+bool fourier_form(FourierForm *f, DType t);
 /* Elements between those of radix i >= 1 within a row: the product of the later radices. */
 int64_t fourier_step(const FourierForm *f, uint32_t i);
 /* Factors that column c has after radix i, cosines and sines: of k = 1, 2, ... */

@@ -47,7 +47,7 @@ uint32_t prim_in_memory(const Node *n) {
     ALL = 7,
     MATRICES = 12,
     SIGNALS = 60,
-    WINDOW = 1 << 14
+    WINDOW = 3 << 15 /* and a filter */
   };
   switch (n->op->id) {
     case OP_nereid_attention_grad_added_default:

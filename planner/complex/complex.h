@@ -58,11 +58,11 @@ Parts fourier_chirp(Build *b, Dim n, bool inverse, DType t);
 
 /* ---- fourier_kernel.c ---- */
 
-/* Is there a kernel of transforms of n elements?  half: signals are real. */
-bool fourier_has_kernel(Build *b, const Node *x, Dim n, bool half);
+/* Is there a kernel of transforms of n elements along that axis?  half: signals are real. */
+bool fourier_has_kernel(Build *b, const Node *x, uint32_t axis, Dim n, bool half);
 /* 1: a kernel transforms x along the axis.  More: the first factor of its length, of two that have
  * kernels, or of which the first has one.  0: kernels are no help. */
-int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis);
+int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis, bool half);
 /* It; sums are not scaled.  Without an imaginary part the result is the first half of the spectrum.
  */
 Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse);

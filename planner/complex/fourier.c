@@ -208,9 +208,15 @@ static Node *mirrored(Build *b, Node *x, uint32_t axis, Dim n, bool negated) {
   return build_cat(b, 2, (Node *[]){x, tail}, axis);
 }
 
+/* Is there a kernel for rows of x, whose last axis comes from another place? */
+static bool has_kernel_last(Build *b, const Node *x, uint32_t axis, Dim n, bool half) {
+  uint32_t last = rank_of(x) - 1;
+  return axis != last && fourier_has_kernel(b, x, last, n, half);
+}
+
 Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse) {
   Dim n = x.re->type.shape[axis];
-  int64_t n1 = fourier_kernels_factor(b, x.re, axis);
+  int64_t n1 = fourier_kernels_factor(b, x.re, axis, !x.im);
   if (!x.im && n1) {
     Parts half = fourier_half_along(b, x.re, axis);
     if (inverse) half.im = build_op1(b, OP_aten_neg_default, half.im);
@@ -218,15 +224,19 @@ Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse) {
   }
   if (n1 == 1) return fourier_by_kernel(b, x, axis, inverse);
   x = swap_to_last(b, x, axis);
+  if (!n1 && has_kernel_last(b, x.re, axis, n, !x.im))
+    return swap_to_last(b, fourier_along(b, x, rank_of(x.re) - 1, inverse), axis);
   return swap_to_last(b, n1 ? in_kernels(b, x, n1, inverse) : transform_all(b, x, inverse), axis);
 }
 
 Parts fourier_half_along(Build *b, Node *x, uint32_t axis) {
-  int64_t n1 = fourier_kernels_factor(b, x, axis);
+  int64_t n1 = fourier_kernels_factor(b, x, axis, true);
   if (n1 == 1) return fourier_by_kernel(b, (Parts){x, NULL}, axis, false);
   Parts y = swap_to_last(b, (Parts){x, NULL}, axis);
-  if (n1) return swap_to_last(b, half_in_kernels(b, y.re, n1), axis);
   Dim n = last_size(y), m = half_of(b, n);
+  if (!n1 && has_kernel_last(b, y.re, axis, n, true))
+    return swap_to_last(b, fourier_half_along(b, y.re, rank_of(x) - 1), axis);
+  if (n1) return swap_to_last(b, half_in_kernels(b, y.re, n1), axis);
   if (is_short(n)) return swap_to_last(b, by_product(b, y, m, false), axis);
   Parts some = transform_last(b, y, m->value, false);
   return swap_to_last(b, fourier_fit(b, some, rank_of(x) - 1, m), axis);
@@ -255,10 +265,13 @@ static Node *real_by_product(Build *b, Parts x, Dim n) {
 Node *fourier_real_along(Build *b, Parts x, uint32_t axis, Dim n) {
   uint32_t last = rank_of(x.re) - 1;
   Parts y = fourier_fit(b, x, axis, half_of(b, n));
-  if (y.im && fourier_has_kernel(b, y.re, n, true)) return fourier_real_by_kernel(b, y, axis, n);
+  if (y.im && fourier_has_kernel(b, y.re, axis, n, true))
+    return fourier_real_by_kernel(b, y, axis, n);
   y = swap_to_last(b, y, axis);
   Node *real;
-  if (is_short(n)) {
+  if (y.im && has_kernel_last(b, y.re, axis, n, true)) {
+    real = fourier_real_by_kernel(b, y, last, n);
+  } else if (is_short(n)) {
     real = real_by_product(b, y, n);
   } else {
     Parts whole = {mirrored(b, y.re, last, n, false),

@@ -9,17 +9,20 @@
 enum {
   PROGRAMS_LEAST = 16, /* that have scratch */
   PROGRAMS_MOST = 64,
-  BLOCKS_LEAST = 4,         /* of a program, whose scratch stays in a cache, where there are many */
+  BLOCKS_LEAST = 4,        /* of a program, whose scratch stays in a cache, where there are many */
   SCRATCH_BYTES = 1 << 20, /* of all programs, for a cache of a core */
   ELEMENT_COST = 8,        /* of an element that is loaded, turned and stored */
+  UNFOLD_COST = 16,        /* of one whose spectrum becomes that of real elements, or comes of it */
   ROWS_FEW = 4,            /* that two steps transform faster, from this length on */
   LENGTH_OF_FEW = 2048,
+  LENGTH_OF_ONE = 1 << 16, /* the same with vectors along rows */
+  TURN_COST = 12,          /* of a real element that is transposed */
   ROWS_NARROW = 16 /* neighbours of a step of two, which leave lanes without work if fewer */
 };
 
 /* ---- radices ---- */
 
-/* Operations of a transform of n elements (planner/kernels/fourier_codelet.c). */
+/* Operations of a transform of n elements (planner/kernels/fourier/fourier_codelet.c). */
 static int64_t codelet_cost(int64_t n) {
   if (n < 3) return n == 2 ? 4 : 0;
   if (n == 4) return 16;
@@ -30,16 +33,26 @@ static int64_t codelet_cost(int64_t n) {
 }
 
 typedef struct {
-  bool half, inverse;
+  FourierForm form, best; /* the one that is tried, and the best one */
   DType dtype;
-  FourierForm best;
   int64_t least; /* its cost; 0: there is none */
-  int64_t radix[FOURIER_RADICES_MAX];
 } Search;
+
+/* Lanes of the last radix are rows, of which there may be fewer than lanes. */
+static int64_t cost_along(const FourierForm *f) {
+  int64_t cost = f->half ? UNFOLD_COST * f->points : 0;
+  for (uint32_t i = 0; i < f->n; i++) {
+    int64_t each = f->points / f->radix[i] * codelet_cost(f->radix[i]) + ELEMENT_COST * f->points;
+    int64_t lanes = (f->radix[0] + f->lanes - 1) / f->lanes * f->lanes;
+    cost += i + 1 < f->n ? each : each * lanes / f->radix[0];
+  }
+  return cost;
+}
 
 /* The first radix has half of the work for real elements, and later ones that of the rows kept. */
 static int64_t form_cost(const FourierForm *f) {
   int64_t cost = 0;
+  if (f->along) return cost_along(f);
   for (uint32_t i = 0; i < f->n; i++) {
     int64_t all = f->size / f->radix[i] * codelet_cost(f->radix[i]) + ELEMENT_COST * f->size;
     cost += !f->half ? all : i ? all * f->kept / f->radix[0] : all / 2;
@@ -47,30 +60,50 @@ static int64_t form_cost(const FourierForm *f) {
   return cost;
 }
 
-static void search(Search *s, int64_t rest, uint32_t n) {
-  FourierForm f;
-  if (rest == 1 && fourier_form(n, s->radix, s->half, s->inverse, s->dtype, &f)) {
+static void search(Search *s, int64_t rest) {
+  FourierForm f = s->form;
+  if (rest == 1 && fourier_form(&f, s->dtype)) {
     int64_t cost = form_cost(&f);
     if (s->least && cost >= s->least) return;
     s->least = cost;
     s->best = f;
   }
-  for (int64_t i = 2; i <= FOURIER_RADIX_MAX && n < FOURIER_RADICES_MAX; i++) {
+  for (int64_t i = 2; i <= FOURIER_RADIX_MAX && s->form.n < FOURIER_RADICES_MAX; i++) {
     if (rest % i) continue;
-    s->radix[n] = i;
-    search(s, rest / i, n + 1);
+    s->form.radix[s->form.n++] = i;
+    search(s, rest / i);
+    s->form.n--;
   }
 }
 
-static bool find_form(int64_t n, bool half, bool inverse, DType t, FourierForm *out) {
-  Search s = {.half = half, .inverse = inverse, .dtype = t};
-  if (n > FOURIER_SIZE_MAX) return false;
-  search(&s, n, 0);
+/* The form of n elements with the least cost. */
+static bool find_form(int64_t n, bool half, bool inverse, bool along, DType t, FourierForm *out) {
+  Search s = {.form = {.half = half, .inverse = inverse, .along = along}, .dtype = t};
+  if (n > FOURIER_ALONG_MAX || (half && along && n % 2)) return false;
+  search(&s, half && along ? n / 2 : n);
+  *out = s.best;
+  return s.least > 0;
+}
+
+/* The convolution with chirps of the least cost: of a length that is a power of 2, or shorter. */
+static bool find_chirps(int64_t n, bool half, bool inverse, DType t, FourierForm *out) {
+  int64_t least = half ? n + n / 2 : 2 * n - 1,
+          lanes = FOURIER_LANE_BYTES / (int64_t)dtype_bytes(t);
+  Search s = {.form = {.half = half, .inverse = inverse, .along = true, .size = n}, .dtype = t};
+  int64_t most = power_of_2(least, 2 * lanes);
+  for (int64_t m = (least + lanes - 1) / lanes * lanes; m <= most && m <= FOURIER_ALONG_MAX;
+       m += lanes)
+    search(&s, m);
   *out = s.best;
   return s.least > 0;
 }
 
 /* ---- factors ---- */
+
+static Node *flat(Build *b, Node *x) {
+  Dim all = value_numel(b->in.g, &x->type);
+  return build(b, OP_aten_reshape_default, ARGS(arg_node(x), arg_dims(b->in.g, 1, &all)));
+}
 
 /* exp(-+2 pi i c k / n) for c below `columns` and k from 1 to `count`, as pairs. */
 static Node *factors_of_radix(Build *b, int64_t columns, int64_t count, int64_t n, bool inverse,
@@ -79,18 +112,37 @@ static Node *factors_of_radix(Build *b, int64_t columns, int64_t count, int64_t 
                            inverse, t);
   Node *pairs[] = {build_unsqueeze(b, w.re, 2), build_unsqueeze(b, w.im, 2)};
   Node *y = build_cat(b, 2, pairs, 2);
-  y = build_slice(b, y, 1, build_const(b, 1), build_const(b, count + 1), 1);
-  Dim all = build_const(b, 2 * columns * count);
-  return build(b, OP_aten_reshape_default, ARGS(arg_node(y), arg_dims(b->in.g, 1, &all)));
+  return flat(b, build_slice(b, y, 1, build_const(b, 1), build_const(b, count + 1), 1));
+}
+
+/* The same for k from 1 to `count`, of each the parts of all columns: [count, 2, columns]. */
+static Node *factors_along(Build *b, int64_t columns, int64_t count, int64_t n, bool inverse,
+                           DType t) {
+  Parts w = fourier_powers(b, build_const(b, count + 1), build_const(b, columns), build_const(b, n),
+                           inverse, t);
+  Node *parts[] = {build_unsqueeze(b, w.re, 1), build_unsqueeze(b, w.im, 1)};
+  Node *y = build_cat(b, 2, parts, 1);
+  return flat(b, build_slice(b, y, 0, build_const(b, 1), build_const(b, count + 1), 1));
+}
+
+/* Both parts of a chirp, each with zeros up to a multiple of the lanes. */
+static Node *chirp_of(Build *b, const FourierForm *f, bool inverse, DType t) {
+  Parts c = fourier_chirp(b, build_const(b, f->size), inverse, t);
+  Dim more = build_const(b, (f->lanes - f->size % f->lanes) % f->lanes);
+  Node *zeros = build_full(b, 1, &more, build_int(b, 0), t);
+  return build_cat(b, 4, (Node *[]){c.re, zeros, c.im, zeros}, 0);
 }
 
 static Node *factors_of(Build *b, const FourierForm *f, bool inverse, DType t) {
   Node *tables[FOURIER_RADICES_MAX];
+  uint32_t n = 0;
   for (uint32_t i = 0; i + 1 < f->n; i++) {
-    int64_t step = fourier_step(f, i);
-    tables[i] = factors_of_radix(b, step, fourier_factors(f, i), step * f->radix[i], inverse, t);
+    int64_t step = fourier_step(f, i), count = fourier_factors(f, i), size = step * f->radix[i];
+    tables[n++] = (f->along ? factors_along : factors_of_radix)(b, step, count, size, inverse, t);
   }
-  return f->n > 2 ? build_cat(b, f->n - 1, tables, 0) : tables[0];
+  if (f->chirps) tables[n++] = chirp_of(b, f, inverse, t);
+  else if (f->along && f->half) tables[n++] = factors_along(b, f->points, 1, f->size, inverse, t);
+  return n > 1 ? build_cat(b, n, tables, 0) : tables[0];
 }
 
 /* ---- operands ---- */
@@ -213,8 +265,9 @@ static Dim programs_of(Build *b, const FourierForm *f, const Dim *size, DType t)
   Dims *d = build_dims(b);
   int64_t most = SCRATCH_BYTES / (f->scratch * dtype_bytes(t));
   most = most < PROGRAMS_LEAST ? PROGRAMS_LEAST : most > PROGRAMS_MOST ? PROGRAMS_MOST : most;
-  Dim blocks = dim_floordiv(d, dim_add(d, size[2], build_const(b, f->lanes - 1)),
-                            build_const(b, f->lanes));
+  int64_t lanes = f->along ? 1 : f->lanes;
+  Dim blocks =
+      dim_floordiv(d, dim_add(d, size[2], build_const(b, lanes - 1)), build_const(b, lanes));
   blocks = dim_mul(d, blocks, size[0]);
   if (!dim_is_int(blocks)) return build_const(b, most);
   int64_t some = blocks->value / BLOCKS_LEAST;
@@ -248,26 +301,42 @@ static bool find_sizes(Build *b, const Node *x, uint32_t axis, Dim *size) {
   return last;
 }
 
-bool fourier_has_kernel(Build *b, const Node *x, Dim n, bool half) {
+/* Are elements along the axis neighbours in row-major order? */
+static bool is_last(Build *b, const Node *x, uint32_t axis) {
+  const ValueType *t = &x->type;
+  return dim_is(infer_product(&b->in, t->shape + axis + 1, t->rank - axis - 1), 1);
+}
+
+bool fourier_has_kernel(Build *b, const Node *x, uint32_t axis, Dim n, bool half) {
   FourierForm f;
+  DType t = x->type.dtype;
   bool known = b->in.g->host && dim_is_int(n) && n->value > 1 && rank_of(x) < GRAPH_RANK_MAX;
-  return known && find_form(n->value, half, false, x->type.dtype, &f);
+  if (known && find_form(n->value, half, false, false, t, &f)) return true;
+  return known && is_last(b, x, axis) &&
+         (find_form(n->value, half, false, true, t, &f) ||
+          find_chirps(n->value, half, false, t, &f));
 }
 
-/* Are the rows so few that most lanes of a vector would have none? */
-static bool has_few_rows(Build *b, const Node *x, Dim n) {
+/* Are the rows so few that most lanes of a vector would have none, or so long that threads should
+ * share them? */
+static bool has_few_rows(Build *b, const Node *x, uint32_t axis, Dim n, bool half) {
+  FourierForm f;
   Dim all = value_numel(b->in.g, &x->type);
-  return dim_is_int(all) && n->value >= LENGTH_OF_FEW && all->value <= ROWS_FEW * n->value;
+  bool few = dim_is_int(all) && all->value <= ROWS_FEW * n->value;
+  bool along = is_last(b, x, axis) && find_form(n->value, half, false, true, x->type.dtype, &f);
+  return few && n->value >= (along ? LENGTH_OF_ONE : LENGTH_OF_FEW);
 }
 
-int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis) {
+int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis, bool half) {
   Dim n = x->type.shape[axis];
-  bool whole = fourier_has_kernel(b, x, n, false);
-  if (whole && !has_few_rows(b, x, n)) return 1;
+  bool whole = fourier_has_kernel(b, x, axis, n, half);
+  if (whole && !has_few_rows(b, x, axis, n, half)) return 1;
   int64_t best = 0;
   bool room = rank_of(x) + 1 < GRAPH_RANK_MAX && dim_is_int(n);
   for (int64_t i = 2; room && i <= FOURIER_SIZE_MAX && i < n->value; i++) {
-    if (n->value % i || !fourier_has_kernel(b, x, build_const(b, i), false)) continue;
+    FourierForm f;
+    if (n->value % i || !b->in.g->host || !find_form(i, false, false, false, x->type.dtype, &f))
+      continue;
     int64_t more = i + n->value / i;
     if (!best || more < best + n->value / best) best = i;
   }
@@ -275,29 +344,97 @@ int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis) {
   return whole && (!best || narrow) ? 1 : best;
 }
 
+typedef struct {
+  int64_t n;
+  bool half, inverse;
+} Transform;
+
+/* Operations of a signal by lanes that are signals, some of which there may be none. */
+static int64_t cost_across(Build *b, const FourierForm *f, const Dim *size) {
+  int64_t signals = dim_likely(build_dims(b), size[2]);
+  int64_t lanes = (signals + f->lanes - 1) / f->lanes * f->lanes;
+  int64_t turns = TURN_COST * (f->half ? f->size : 2 * f->size);
+  return (form_cost(f) + turns) * lanes / (signals ? signals : 1);
+}
+
+/* The form of a transform; along: vectors may be along its signals. */
+static bool choose_form(Build *b, Transform t, const Dim *size, bool along, DType type,
+                        FourierForm *out) {
+  FourierForm rows;
+  bool has = find_form(t.n, t.half, t.inverse, false, type, out);
+  if (!along) return has;
+  if (!find_form(t.n, t.half, t.inverse, true, type, &rows))
+    return has || find_chirps(t.n, t.half, t.inverse, type, out);
+  if (!has || cost_along(&rows) <= cost_across(b, out, size)) *out = rows;
+  return true;
+}
+
+static bool needs_chirps(Transform t, DType type) {
+  FourierForm f;
+  return !find_form(t.n, t.half, t.inverse, false, type, &f) &&
+         !find_form(t.n, t.half, t.inverse, true, type, &f);
+}
+
+/* Does the operand have neighbours as such in memory, if they are real, or every other element? */
+static bool is_along(const Operand3 *x, bool real) {
+  return dim_is(x->at[2], 1) || (!real && dim_is(x->at[2], 2));
+}
+
+static Node *call(Build *b, Parts x, uint32_t axis, Transform t, bool pairs, bool rows);
+
+/* The transform of the chirp's conjugate, on both sides of 0. */
+static Node *filter_of(Build *b, const FourierForm *f, DType type) {
+  int64_t given = f->operand, results = f->result;
+  Parts c = fourier_chirp(b, build_const(b, f->size), !f->inverse, type);
+  Dim zeros = build_const(b, f->points - given - results + 1);
+  Node *sides[2];
+  for (int i = 0; i < 2; i++) {
+    Node *x = i ? c.im : c.re;
+    Node *tail = build_slice(b, x, 0, build_const(b, 1), build_const(b, given), 1);
+    Node *parts[] = {build_slice(b, x, 0, build_const(b, 0), build_const(b, results), 1),
+                     build_full(b, 1, &zeros, build_int(b, 0), type),
+                     build_with(b, OP_aten_flip_default, tail, arg_axes(b->in.g, 1))};
+    sides[i] = build_cat(b, 3, parts, 0);
+  }
+  return call(b, (Parts){sides[0], sides[1]}, 0, (Transform){f->points, false, f->inverse}, false,
+              false);
+}
+
 /* A call of the kernel: a spectrum whose parts are along the first axis, or with `pairs` the last
  * one, or real elements.  rows: results along the axis follow each other in memory. */
-static Node *call(Build *b, Parts x, uint32_t axis, const FourierForm *f, bool pairs, bool rows) {
+static Node *call(Build *b, Parts x, uint32_t axis, Transform t, bool pairs, bool rows) {
   Dim size[3], radices[FOURIER_RADICES_MAX];
-  DType t = x.re->type.dtype;
-  bool last = find_sizes(b, x.re, axis, size), real = f->half && f->inverse;
-  Node *window = real ? NULL : find_window(b, &x, size, last);
+  FourierForm f;
+  DType type = x.re->type.dtype;
+  bool last = find_sizes(b, x.re, axis, size), real = t.half && t.inverse;
+  bool chirps = needs_chirps(t, type);
+  Node *window = real || chirps ? NULL : find_window(b, &x, size, last);
   Operand3 re = operand_of(b, x.re, size, last), im = re;
   if (x.im) im = operand_of(b, x.im, size, last);
-  size[1] = build_const(b, f->size);
-  Dim programs = programs_of(b, f, size, t);
-  Dim scratch = dim_mul(build_dims(b), programs, build_const(b, f->scratch));
-  for (uint32_t i = 0; i < f->n; i++) radices[i] = build_const(b, f->radix[i]);
-  Node *room = memory_of(b, 1, &scratch, t), *to = result_memory(b, x.re, axis, f, pairs, rows);
-  Node *factors = f->n > 1 ? factors_of(b, f, f->inverse, t) : room;
+  bool along = last && is_along(&re, !x.im && !chirps) && re.at[2] == im.at[2];
+  if (!choose_form(b, t, size, along, type, &f)) {
+    re = im = operand_of(b, build_op1(b, OP_aten_clone_default, x.re), size, last);
+    if (x.im) im = operand_of(b, build_op1(b, OP_aten_clone_default, x.im), size, last);
+    bool found = choose_form(b, t, size, true, type, &f);
+    BUG_IF(!found, "a transform has no kernel");
+  }
+  size[1] = build_const(b, f.size);
+  Dim programs = programs_of(b, &f, size, type);
+  Dim scratch = dim_mul(build_dims(b), programs, build_const(b, f.scratch));
+  for (uint32_t i = 0; i < f.n; i++) radices[i] = build_const(b, f.radix[i]);
+  Node *room = memory_of(b, 1, &scratch, type);
+  Node *to = result_memory(b, x.re, axis, &f, pairs, rows);
+  Node *filter = f.chirps ? filter_of(b, &f, type) : NULL;
+  Node *factors = f.factors ? factors_of(b, &f, f.inverse, type) : room;
   return build(
       b, OP_nereid_fourier_default,
       ARGS(arg_node(to), arg_node(build_arange(b, programs)), arg_node(re.memory),
-           arg_node(im.memory), arg_node(factors), arg_node(room),
-           arg_dims(b->in.g, 3, size), arg_dims(b->in.g, 4, re.at), arg_dims(b->in.g, 4, im.at),
-           arg_dims(b->in.g, f->n, radices), arg_bool(f->half), arg_bool(f->inverse),
-           arg_bool(!last && !rows), arg_bool(pairs), window ? arg_node(window) : arg_none(),
-           arg_float(1)));
+           arg_node(im.memory), arg_node(factors), arg_node(room), arg_dims(b->in.g, 3, size),
+           arg_dims(b->in.g, 4, re.at), arg_dims(b->in.g, 4, im.at),
+           arg_dims(b->in.g, f.n, radices), arg_bool(f.half), arg_bool(f.inverse),
+           arg_bool(f.along), arg_bool(!last && !rows), arg_bool(pairs),
+           window ? arg_node(window) : arg_none(), filter ? arg_node(filter) : arg_none(),
+           arg_float(f.chirps ? 1 / (double)f.points : 1)));
 }
 
 /* The last axis, moved to where `axis` is. */
@@ -308,13 +445,11 @@ static Node *from_last(Build *b, Node *x, uint32_t axis) {
 }
 
 Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse) {
-  FourierForm f;
   const Node *copy = axis + 1 < rank_of(x.re) ? copy_in_rows(b, axis) : NULL;
   bool pairs = is_returned(b, b->in.n) || (copy && is_returned(b, copy));
   int64_t n = x.re->type.shape[axis]->value;
-  bool found = find_form(n, !x.im, inverse, x.re->type.dtype, &f);
-  BUG_IF(!found, "a transform has no kernel");
-  Node *y = call(b, x, axis, &f, pairs, copy != NULL);
+  Transform t = {n, !x.im, x.im && inverse};
+  Node *y = call(b, x, axis, t, pairs, copy != NULL);
   uint32_t parts = pairs ? rank_of(x.re) : 0;
   Parts made = {build_select(b, y, parts, build_const(b, 0)),
                 build_select(b, y, parts, build_const(b, 1))};
@@ -345,10 +480,8 @@ Parts fourier_copied(Build *b, Parts x) {
 }
 
 Node *fourier_real_by_kernel(Build *b, Parts x, uint32_t axis, Dim n) {
-  FourierForm f;
-  bool found = find_form(n->value, true, true, x.re->type.dtype, &f);
-  BUG_IF(!found || !x.im, "a transform has no kernel");
-  return call(b, x, axis, &f, false, false);
+  BUG_IF(!x.im, "a transform has no kernel");
+  return call(b, x, axis, (Transform){n->value, true, true}, false, false);
 }
 
 /* The call whose result, or both of whose parts, x is; NULL: x is another value. */

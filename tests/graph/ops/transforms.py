@@ -36,6 +36,24 @@ ARRAYS |= {
     "hann": np.hanning(64).astype(np.float32),
     "hann_z": np.hanning(45).astype(np.float32),
     "signal": real(3, 700),
+    "hann_512": np.hanning(512).astype(np.float32),
+}
+# Lengths by vectors along rows: rows of the scratch that are fewer than lanes, three radices, f64;
+# and lengths that are convolutions with chirps.
+LONG = {"la": (3, 512), "lb": (2, 480), "lc": (1, 2304), "ld": (3, 101), "le": (2, 202)}
+ARRAYS |= {name: real(*shape) for name, shape in LONG.items()}
+ARRAYS |= {f"z{name}": normal(*shape) for name, shape in LONG.items()}
+ARRAYS |= {
+    "half_la": normal(3, 257),
+    "half_lb": normal(2, 241),
+    "half_ld": normal(3, 51),
+    "half_le": normal(2, 102),
+    "long_row": normal(1, 8208),
+    "wide": real(3, 96, dtype=np.float64),
+    "zwide": normal(2, 112, dtype=np.complex128),
+    "zprime": normal(2, 97, dtype=np.complex128),
+    "middle": real(2, 101, 3),
+    "zmiddle": normal(2, 101, 3),
 }
 
 
@@ -53,7 +71,32 @@ CASES += [(f"fft_fft.default(z{name})", lambda x: c64(np.fft.fft(x)))
 CASES += [(f"fft_irfft.default(z{name}, {n})",
            lambda x, n=n: np.fft.irfft(x, n).astype(np.float32))
           for name, (_, m) in LENGTHS.items() for n in (2 * m - 1, 2 * m - 2) if name in "abcfgi"]
+CASES += [(f"fft_rfft.default({name})", lambda x: c64(np.fft.rfft(x))) for name in LONG]
+CASES += [(f"fft_fft.default(z{name})", lambda x: c64(np.fft.fft(x))) for name in LONG]
+CASES += [(f"fft_irfft.default(half_{name}, {n})",
+           lambda x, n=n: np.fft.irfft(x, n).astype(np.float32))
+          for name, n in (("la", 512), ("lb", 480), ("ld", 101), ("ld", 100), ("le", 202))]
 CASES += [
+    ("fft_fft.default(long_row)", lambda x: c64(np.fft.fft(x))),
+    ("fft_rfft.default(wide)", np.fft.rfft),
+    ("fft_ifft.default(zwide)", np.fft.ifft),
+    ("fft_irfft.default(zwide, 222)", lambda x: np.fft.irfft(x, 222)),
+    ("fft_irfft.default(zwide, 192, -1, 'ortho')",
+     lambda x: np.fft.irfft(x, 192, norm="ortho")),
+    ("fft_fft.default(zprime, None, -1, 'forward')", lambda x: np.fft.fft(x, norm="forward")),
+    ("fft_rfft.default(la, None, -1, 'ortho')", lambda x: c64(np.fft.rfft(x, norm="ortho"))),
+    ("fft_rfft.default(middle, None, 1)", lambda x: c64(np.fft.rfft(x, axis=1))),
+    ("fft_ifft.default(zmiddle, None, 1)", lambda x: c64(np.fft.ifft(x, axis=1))),
+    ("fft_irfft.default(zmiddle, 97, 1)",
+     lambda x: np.fft.irfft(x, 97, axis=1).astype(np.float32)),
+    ("mul.Tensor(la, hann_512); fft_rfft.default($0); abs.default($1)",
+     lambda x, w: np.abs(np.fft.rfft(x * w)).astype(np.float32)),
+    ("mul.Tensor(zla, hann_512); fft_fft.default($0)", lambda x, w: c64(np.fft.fft(x * w))),
+    ("fft_fft.default(zla); mul.Tensor($0, $0); fft_ifft.default($1)",
+     lambda x: c64(np.fft.ifft(np.fft.fft(x) ** 2))),
+    ("fft_rfft.default(la); mul.Tensor($0, half_la); fft_irfft.default($1, 512)",
+     lambda x, h: np.fft.irfft(np.fft.rfft(x) * h, 512).astype(np.float32)),
+    ("slice.Tensor(zlb, 1, 3, 259); fft_fft.default($0)", lambda x: c64(np.fft.fft(x[:, 3:259]))),
     ("fft_ifft.default(zf)", lambda x: c64(np.fft.ifft(x))),
     ("fft_ifft.default(zh, None, -1, 'ortho')", lambda x: c64(np.fft.ifft(x, norm="ortho"))),
     ("fft_rfft.default(l, None, 1)", lambda x: c64(np.fft.rfft(x, axis=1))),

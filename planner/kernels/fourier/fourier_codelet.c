@@ -1,4 +1,4 @@
-#include "planner/kernels/fourier_codelet.h"
+#include "planner/kernels/fourier/fourier_codelet.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -26,6 +26,7 @@ void codelet_fetch(Codelet *c, Signal *x) {
 }
 
 static void fetch(Codelet *c, Wave *x) {
+  if (x->later) *x = c->make(c->maker, x->later - 1);
   codelet_fetch(c, &x->re);
   codelet_fetch(c, &x->im);
 }
@@ -81,18 +82,18 @@ static Signal times_plus(Codelet *c, Signal x, double by, Signal y) {
 /* ---- pairs of them ---- */
 
 static Wave wave_sum(Codelet *c, Wave x, Wave y) {
-  return (Wave){sum(c, x.re, y.re), sum(c, x.im, y.im)};
+  return WAVE(sum(c, x.re, y.re), sum(c, x.im, y.im));
 }
 
 static Wave wave_difference(Codelet *c, Wave x, Wave y) {
-  return (Wave){difference(c, x.re, y.re), difference(c, x.im, y.im)};
+  return WAVE(difference(c, x.re, y.re), difference(c, x.im, y.im));
 }
 
-static Wave conjugate(Wave x) { return (Wave){x.re, negative(x.im)}; }
+static Wave conjugate(Wave x) { return WAVE(x.re, negative(x.im)); }
 
 /* i x, or -i x. */
 static Wave quarter_turn(Wave x, bool back) {
-  return back ? (Wave){x.im, negative(x.re)} : (Wave){negative(x.im), x.re};
+  return back ? WAVE(x.im, negative(x.re)) : WAVE(negative(x.im), x.re);
 }
 
 /* exp(+-2 pi i t / n), exact where a part is 0, 1/2 or 1. */
@@ -112,25 +113,25 @@ static Turn turn_of(const Codelet *c, int64_t t, int64_t n) {
 
 static Wave turned_by(Codelet *c, Wave x, int64_t t, int64_t n) {
   Turn w = turn_of(c, t, n);
-  if (w.sine == 0) return (Wave){times(c, x.re, w.cosine), times(c, x.im, w.cosine)};
-  if (w.cosine == 0) return (Wave){times(c, negative(x.im), w.sine), times(c, x.re, w.sine)};
+  if (w.sine == 0) return WAVE(times(c, x.re, w.cosine), times(c, x.im, w.cosine));
+  if (w.cosine == 0) return WAVE(times(c, negative(x.im), w.sine), times(c, x.re, w.sine));
   if (8 * t % n == 0) { /* both parts have one size */
     double sign = w.sine / w.cosine < 0 ? -1 : 1;
-    return (Wave){times(c, times_plus(c, x.im, -sign, x.re), w.cosine),
-                  times(c, times_plus(c, x.re, sign, x.im), w.cosine)};
+    return WAVE(times(c, times_plus(c, x.im, -sign, x.re), w.cosine),
+                times(c, times_plus(c, x.re, sign, x.im), w.cosine));
   }
-  return (Wave){times_plus(c, x.im, -w.sine, times(c, x.re, w.cosine)),
-                times_plus(c, x.re, w.sine, times(c, x.im, w.cosine))};
+  return WAVE(times_plus(c, x.im, -w.sine, times(c, x.re, w.cosine)),
+              times_plus(c, x.re, w.sine, times(c, x.im, w.cosine)));
 }
 
 Wave codelet_turned(Codelet *c, Wave x, const char *cosine, const char *sine) {
   if (!x.im.name)
-    return (Wave){codelet_signal(c, "%s * %s", codelet_text(c, x.re), cosine),
-                  codelet_signal(c, "%s * %s", codelet_text(c, x.re), sine)};
+    return WAVE(codelet_signal(c, "%s * %s", codelet_text(c, x.re), cosine),
+                codelet_signal(c, "%s * %s", codelet_text(c, x.re), sine));
   const char *re = codelet_text(c, x.re), *im = codelet_text(c, x.im);
-  return (Wave){codelet_signal(c, "tl.fma(%s, %s, %s * %s)", codelet_text(c, negative(x.im)), sine,
-                               re, cosine),
-                codelet_signal(c, "tl.fma(%s, %s, %s * %s)", re, sine, im, cosine)};
+  return WAVE(codelet_signal(c, "tl.fma(%s, %s, %s * %s)", codelet_text(c, negative(x.im)), sine,
+                             re, cosine),
+              codelet_signal(c, "tl.fma(%s, %s, %s * %s)", re, sine, im, cosine));
 }
 
 /* ---- transforms ---- */
@@ -170,10 +171,10 @@ static void transform_prime(Codelet *c, Wave *x, int64_t step, int64_t p, Wave *
     Wave a = x[0], b = {0};
     for (int64_t t = 1; t <= half; t++) {
       Turn w = turn_of(c, t * k, p);
-      a = (Wave){times_plus(c, even[t - 1].re, w.cosine, a.re),
-                 times_plus(c, even[t - 1].im, w.cosine, a.im)};
-      b = (Wave){times_plus(c, odd[t - 1].re, w.sine, b.re),
-                 times_plus(c, odd[t - 1].im, w.sine, b.im)};
+      a = WAVE(times_plus(c, even[t - 1].re, w.cosine, a.re),
+               times_plus(c, even[t - 1].im, w.cosine, a.im));
+      b = WAVE(times_plus(c, odd[t - 1].re, w.sine, b.re),
+               times_plus(c, odd[t - 1].im, w.sine, b.im));
     }
     b = quarter_turn(b, false);
     out[k] = wave_sum(c, a, b);
@@ -183,7 +184,7 @@ static void transform_prime(Codelet *c, Wave *x, int64_t step, int64_t p, Wave *
 
 static bool is_real(Wave *x, int64_t step, int64_t n) {
   for (int64_t i = 0; i < n; i++)
-    if (x[i * step].im.name || x[i * step].im.address) return false;
+    if (x[i * step].later || x[i * step].im.name || x[i * step].im.address) return false;
   return true;
 }
 
@@ -269,7 +270,7 @@ static Wave element_of(Codelet *c, Wave *x, int64_t k, int64_t n) {
   return 2 * k <= n ? *y : conjugate(*y);
 }
 
-/* As transform_product, in the other direction: along k2, factors, then along the k1 up to a / 2,
+/* It is transform_product in the other direction: along k2, factors, then along the k1 up to a / 2,
  * which are the spectrum of real elements. */
 static void real_product(Codelet *c, Wave *x, int64_t a, int64_t b, Signal *out) {
   Wave row[FOURIER_RADIX_MAX], second[FOURIER_RADIX_MAX / 2 + 1][FOURIER_RADIX_MAX];
@@ -281,7 +282,7 @@ static void real_product(Codelet *c, Wave *x, int64_t a, int64_t b, Signal *out)
     } else {
       Signal real[FOURIER_RADIX_MAX];
       codelet_real(c, row, b, real);
-      for (int64_t t = 0; t < b; t++) second[0][t] = (Wave){real[t], {0}};
+      for (int64_t t = 0; t < b; t++) second[0][t] = WAVE(real[t], (Signal){0});
     }
     for (int64_t t = 0; t < b; t++) second[k1][t] = turned_by(c, second[k1][t], t * k1, a * b);
   }

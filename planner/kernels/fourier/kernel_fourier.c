@@ -3,48 +3,16 @@
  * scratch, so that transforms along memory are transposed once, replaces them there radix by radix,
  * and copies the spectrum out. */
 #include "graph/ops/fourier_form.h"
-#include "planner/kernels/fourier_codelet.h"
+#include "planner/kernels/fourier/fourier_kernel.h"
 
 enum { CHUNK = 16 }; /* vectors that are copied at a time */
 
-typedef struct {
-  Dim at[4]; /* the offset, and the strides of batch, transform and lanes, in elements */
-  const char *base;
-  Dim after; /* elements from the real part to this one, which is in the same memory; or NULL */
-} Places;
-
-typedef struct {
-  Kernel *k;
-  Arena *a;
-  const Node *n;
-  FourierForm f;
-  Codelet c;
-  Places re, im;
-  Dim batch, lanes;
-  bool columns, pairs;
-  double scale;
-  const char *mask; /* of loads and stores of lanes */
-} Fourier;
-
-static Arg argument(const Fourier *f, const char *name) {
-  return graph_arg(f->k->graph, f->n, name);
-}
-
 static void read_places(Fourier *f, const char *name, Places *out) {
-  Arg list = argument(f, name);
+  Arg list = fourier_argument(f, name);
   for (uint32_t i = 0; i < 4; i++) out->at[i] = list.items[i].dim;
 }
 
 static const char *index_of(Fourier *f, Dim x) { return kernel_operand(f->k, x); }
-
-/* ---- loops ---- */
-
-static void open_loop(Fourier *f, const char *name, int64_t n) {
-  kernel_line(f->k, "for %s in range(0, %lld):", name, (long long)n);
-  f->k->indent += 4;
-}
-
-static void close_loop(Fourier *f) { f->k->indent -= 4; }
 
 /* ---- in ---- */
 
@@ -61,19 +29,14 @@ static const char *address(Fourier *f, const char *base, int64_t vectors) {
   return arena_printf(f->a, "%s + %lld", base, (long long)(vectors * f->f.lanes));
 }
 
-/* Are operands real, or results? */
-static bool takes_real(const Fourier *f) { return f->f.half && !f->f.inverse; }
-
-static bool gives_real(const Fourier *f) { return f->f.half && f->f.inverse; }
-
 /* Loads `count` elements of both parts.  Pairs are loaded one after the other: so all are
  * neighbours in memory. */
 static void load_waves(Fourier *f, const char *const from[2], int64_t count, Wave *x) {
   for (int64_t t = 0; t < count; t++) {
-    x[t] = (Wave){load_at(f, &f->re, from[0], t), {0}};
+    x[t] = WAVE(load_at(f, &f->re, from[0], t), (Signal){0});
     if (f->im.after) x[t].im = load_at(f, &f->im, from[0], t);
   }
-  for (int64_t t = 0; !takes_real(f) && !f->im.after && t < count; t++)
+  for (int64_t t = 0; !fourier_takes_real(f) && !f->im.after && t < count; t++)
     x[t].im = load_at(f, &f->im, from[1], t);
 }
 
@@ -109,14 +72,13 @@ static void name_slots(Fourier *f, const char *first, int64_t count, const char 
   bool apart = divides(columns, CHUNK);
   const char *room = apart ? slot_of(f, first) : NULL;
   for (int64_t i = 0; i < count; i++)
-    slots[i] =
-        apart ? address(f, room, i + i / columns * more)
-              : slot_of(f, codelet_signal(&f->c, "%s + %lld", first, (long long)i).name);
+    slots[i] = apart ? address(f, room, i + i / columns * more)
+                     : slot_of(f, codelet_signal(&f->c, "%s + %lld", first, (long long)i).name);
 }
 
 /* Products of elements from `first` on with their window. */
 static void put_windows(Fourier *f, const char *first, int64_t count, Wave *x) {
-  Arg window = argument(f, "window");
+  Arg window = fourier_argument(f, "window");
   if (window.kind != ARG_NODE) return;
   const char *weights = kernel_buffer(f->k, window.node);
   for (int64_t i = 0; i < count; i++) {
@@ -132,14 +94,15 @@ static void copy_elements(Fourier *f, const char *first, int64_t count) {
   Wave x[CHUNK];
   const char *slots[CHUNK], *const from[] = {"from_0", "from_1"};
   const Places *parts[] = {&f->re, &f->im};
-  for (int i = 0; i < (takes_real(f) || f->im.after ? 1 : 2); i++)
+  for (int i = 0; i < (fourier_takes_real(f) || f->im.after ? 1 : 2); i++)
     kernel_line(f->k, "%s = %s + %s%s * %s", from[i], parts[i]->base, first, kernel_wide(f->k),
                 index_of(f, parts[i]->at[2]));
   name_slots(f, first, count, slots);
   load_waves(f, from, count, x);
   put_windows(f, first, count, x);
   for (int64_t i = 0; i < count; i++) put_at(f, slots[i], 0, x[i].re);
-  for (int64_t i = 0; !takes_real(f) && i < count; i++) put_at(f, slots[i], f->f.row, x[i].im);
+  for (int64_t i = 0; !fourier_takes_real(f) && i < count; i++)
+    put_at(f, slots[i], f->f.row, x[i].im);
 }
 
 /* Chunks of `count` elements. */
@@ -147,10 +110,10 @@ static void each_chunk(Fourier *f, int64_t count,
                        void (*copy)(Fourier *f, const char *first, int64_t count)) {
   int64_t whole = count / CHUNK, rest = count % CHUNK;
   if (whole) {
-    open_loop(f, "chunk", whole);
+    fourier_open_loop(f, "chunk", whole);
     kernel_line(f->k, "first = chunk * %d", CHUNK);
     copy(f, "first", CHUNK);
-    close_loop(f);
+    fourier_close_loop(f);
   }
   if (!rest) return;
   kernel_line(f->k, "last = %lld", (long long)(whole * CHUNK));
@@ -186,7 +149,7 @@ static void rows_to_real(Fourier *f) {
   int64_t row = f->f.row;
   for (int64_t k = 0; k < f->f.kept; k++)
     x[k] = turned(f, 0, k,
-                  (Wave){in_scratch(f, "at", 2 * k * row), in_scratch(f, "at", (2 * k + 1) * row)});
+                  WAVE(in_scratch(f, "at", 2 * k * row), in_scratch(f, "at", (2 * k + 1) * row)));
   codelet_real(&f->c, x, f->f.radix[0], y);
   for (int64_t t = 0; t < f->f.radix[0]; t++) put_at(f, "at", t * row, y[t]);
 }
@@ -195,8 +158,9 @@ static void rows_to_waves(Fourier *f) {
   Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX];
   int64_t row = f->f.row, radix = f->f.radix[0];
   for (int64_t t = 0; t < radix; t++) {
-    x[t].re = in_scratch(f, "at", takes_real(f) ? t * row : 2 * t * row);
-    x[t].im = takes_real(f) ? (Signal){0} : in_scratch(f, "at", (2 * t + 1) * row);
+    bool real = fourier_takes_real(f);
+    x[t] = (Wave){.re = in_scratch(f, "at", real ? t * row : 2 * t * row)};
+    if (!real) x[t].im = in_scratch(f, "at", (2 * t + 1) * row);
   }
   codelet_transform(&f->c, x, 1, radix, y);
   put_results(f, 0, y, f->f.kept, 2 * row, row);
@@ -204,11 +168,11 @@ static void rows_to_waves(Fourier *f) {
 
 /* The first radix, along rows. */
 static void replace_rows(Fourier *f) {
-  open_loop(f, "column", f->f.columns);
+  fourier_open_loop(f, "column", f->f.columns);
   kernel_line(f->k, "at = base + column * %d", (int)f->f.lanes);
   kernel_line(f->k, "turn = turns + column * %lld", (long long)(2 * fourier_factors(&f->f, 0)));
-  (gives_real(f) ? rows_to_real : rows_to_waves)(f);
-  close_loop(f);
+  (fourier_gives_real(f) ? rows_to_real : rows_to_waves)(f);
+  fourier_close_loop(f);
 }
 
 /* Another one, along columns `step` apart.  `table`: of its factors. */
@@ -216,9 +180,9 @@ static void replace_columns(Fourier *f, uint32_t i, int64_t table) {
   Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX];
   int64_t step = fourier_step(&f->f, i), radix = f->f.radix[i];
   int64_t groups = f->f.columns / (step * radix);
-  open_loop(f, "k", f->f.kept);
-  if (groups > 1) open_loop(f, "group", groups);
-  if (step > 1) open_loop(f, "column", step);
+  fourier_open_loop(f, "k", f->f.kept);
+  if (groups > 1) fourier_open_loop(f, "group", groups);
+  if (step > 1) fourier_open_loop(f, "column", step);
   kernel_line(f->k, "at = base + (k * %lld%s%s) * %d", (long long)(2 * f->f.row),
               groups > 1 ? arena_printf(f->a, " + group * %lld", (long long)(step * radix)) : "",
               step > 1 ? " + column" : "", (int)f->f.lanes);
@@ -226,12 +190,12 @@ static void replace_columns(Fourier *f, uint32_t i, int64_t table) {
     kernel_line(f->k, "turn = turns + (column * %lld + %lld)",
                 (long long)(2 * fourier_factors(&f->f, i)), (long long)table);
   for (int64_t t = 0; t < radix; t++) {
-    x[t] = (Wave){in_scratch(f, "at", t * step), in_scratch(f, "at", t * step + f->f.row)};
-    if (gives_real(f)) x[t] = turned(f, i, t, x[t]);
+    x[t] = WAVE(in_scratch(f, "at", t * step), in_scratch(f, "at", t * step + f->f.row));
+    if (fourier_gives_real(f)) x[t] = turned(f, i, t, x[t]);
   }
   codelet_transform(&f->c, x, 1, radix, y);
-  put_results(f, gives_real(f) ? f->f.n - 1 : i, y, radix, step, f->f.row);
-  for (int loops = 1 + (groups > 1) + (step > 1); loops; loops--) close_loop(f);
+  put_results(f, fourier_gives_real(f) ? f->f.n - 1 : i, y, radix, step, f->f.row);
+  for (int loops = 1 + (groups > 1) + (step > 1); loops; loops--) fourier_close_loop(f);
 }
 
 static int64_t table_of(const Fourier *f, uint32_t radix) {
@@ -242,7 +206,7 @@ static int64_t table_of(const Fourier *f, uint32_t radix) {
 }
 
 static void replace_all(Fourier *f) {
-  bool back = gives_real(f);
+  bool back = fourier_gives_real(f);
   if (!back) replace_rows(f);
   for (uint32_t i = 1; i < f->f.n; i++) {
     uint32_t radix = back ? f->f.n - i : i;
@@ -253,51 +217,14 @@ static void replace_all(Fourier *f) {
 
 /* ---- out ---- */
 
-/* Elements of the result between parts, and between elements of the spectrum, and those of the
- * lanes and of the batch. */
-typedef struct {
-  Dim part, element, lane, batch;
-} Strides;
-
 static Strides strides_of(const Fourier *f) {
   Dims *d = f->k->graph->dims;
-  Dim one = dim_int(d, f->pairs && !gives_real(f) ? 2 : 1), result = dim_int(d, f->f.result);
+  Dim one = dim_int(d, f->pairs && !fourier_gives_real(f) ? 2 : 1),
+      result = dim_int(d, f->f.result);
   Dim all = dim_mul(d, dim_mul(d, one, result), f->lanes);
   return (Strides){f->pairs ? dim_int(d, 1) : dim_mul(d, all, f->batch),
                    f->columns ? dim_mul(d, one, f->lanes) : one,
                    f->columns ? one : dim_mul(d, one, result), all};
-}
-
-static Signal scaled(Fourier *f, Signal x) {
-  if (!x.name || (f->scale == 1 && !x.negative)) return x;
-  if (f->scale == 1) return codelet_signal(&f->c, "-%s", x.name);
-  Arg scale = {.kind = ARG_FLOAT, .number = f->scale};
-  const char *text = kernel_literal(f->k, &scale, f->c.dtype);
-  if (f->c.dtype == DT_F64) text = arena_printf(f->a, "tl.full([1], %s, tl.float64)", text);
-  return codelet_signal(&f->c, "%s * %s", codelet_text(&f->c, x), text);
-}
-
-static void store_part(Fourier *f, const Strides *s, int64_t k, bool imaginary, Signal x) {
-  Dims *d = f->k->graph->dims;
-  Dim at = dim_mul(d, s->element, dim_int(d, k));
-  if (imaginary) at = dim_add(d, at, s->part);
-  kernel_line(f->k, "tl.store(spectrum + %s, %s%s)", index_of(f, at), codelet_text(&f->c, x),
-              f->mask);
-}
-
-/* `count` elements of the spectrum from `spectrum` on. */
-static void store_waves(Fourier *f, const Strides *s, Wave *y, int64_t count) {
-  for (int64_t k = 0; k < count; k++) {
-    codelet_fetch(&f->c, &y[k].re);
-    codelet_fetch(&f->c, &y[k].im);
-    y[k] = (Wave){scaled(f, y[k].re), scaled(f, y[k].im)};
-  }
-  for (int64_t k = 0; f->pairs && k < count; k++) {
-    store_part(f, s, k, false, y[k].re);
-    store_part(f, s, k, true, y[k].im);
-  }
-  for (int part = 0; !f->pairs && part < 2; part++)
-    for (int64_t k = 0; k < count; k++) store_part(f, s, k, part, part ? y[k].im : y[k].re);
 }
 
 /* The column where elements `after` * radix[0] + k1 of the spectrum are. */
@@ -365,14 +292,14 @@ static void copy_spectrum(Fourier *f, const char *first, int64_t count) {
   Wave y[CHUNK];
   for (int64_t k = 0; k < count; k++) {
     const char *sign = NULL, *slot = spectrum_slot(f, first, k, &sign);
-    y[k] = (Wave){in_scratch(f, slot, 0), in_scratch(f, slot, f->f.row)};
+    y[k] = WAVE(in_scratch(f, slot, 0), in_scratch(f, slot, f->f.row));
     codelet_fetch(&f->c, &y[k].re);
     codelet_fetch(&f->c, &y[k].im);
     if (sign) y[k].im = codelet_signal(&f->c, "%s * %s", y[k].im.name, sign);
   }
   kernel_line(f->k, "spectrum = result + %s%s * %s", first, kernel_wide(f->k),
               index_of(f, s.element));
-  store_waves(f, &s, y, count);
+  fourier_store_waves(f, &s, y, count);
 }
 
 /* Rows from 0 on of elements radix[0] * `after` on of the spectrum, a chunk at a time. */
@@ -380,8 +307,7 @@ static void copy_rows(Fourier *f, const char *after, int64_t count) {
   Dims *d = f->k->graph->dims;
   Strides s = strides_of(f);
   const char *from = codelet_signal(&f->c, "result + %s%s * %s", after, kernel_wide(f->k),
-                                    index_of(f, dim_mul(d, s.element,
-                                                        dim_int(d, f->f.radix[0]))))
+                                    index_of(f, dim_mul(d, s.element, dim_int(d, f->f.radix[0]))))
                          .name;
   for (int64_t start = 0; start < count; start += CHUNK) {
     int64_t some = count - start < CHUNK ? count - start : CHUNK;
@@ -389,7 +315,7 @@ static void copy_rows(Fourier *f, const char *after, int64_t count) {
     read_rows(f, after, start, some, y);
     kernel_line(f->k, "spectrum = %s + %s", from,
                 index_of(f, dim_mul(d, s.element, dim_int(d, start))));
-    store_waves(f, &s, y, some);
+    fourier_store_waves(f, &s, y, some);
   }
 }
 
@@ -398,9 +324,9 @@ static void each_group(Fourier *f, int64_t count,
                        void (*copy)(Fourier *f, const char *after, int64_t count)) {
   int64_t whole = count / f->f.radix[0], rest = count % f->f.radix[0];
   if (whole) {
-    open_loop(f, "after", whole);
+    fourier_open_loop(f, "after", whole);
     copy(f, "after", f->f.radix[0]);
-    close_loop(f);
+    fourier_close_loop(f);
   }
   if (!rest) return;
   kernel_line(f->k, "rest = %lld", (long long)whole);
@@ -418,9 +344,9 @@ static void copy_real(Fourier *f, const char *first, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     x[i] = in_scratch(f, slots[i], 0);
     codelet_fetch(&f->c, &x[i]);
-    x[i] = scaled(f, x[i]);
+    x[i] = fourier_scaled(f, x[i]);
   }
-  for (int64_t i = 0; i < count; i++) store_part(f, &s, i, false, x[i]);
+  for (int64_t i = 0; i < count; i++) fourier_store_part(f, &s, i, false, x[i]);
 }
 
 /* ---- a spectrum in ---- */
@@ -457,12 +383,12 @@ static void copy_half(Fourier *f, const char *after, int64_t count) {
 }
 
 static void copy_in(Fourier *f) {
-  if (gives_real(f)) each_group(f, f->f.operand, copy_half);
+  if (fourier_gives_real(f)) each_group(f, f->f.operand, copy_half);
   else each_chunk(f, f->f.size, copy_elements);
 }
 
 static void copy_out(Fourier *f) {
-  if (gives_real(f)) each_chunk(f, f->f.size, copy_real);
+  if (fourier_gives_real(f)) each_chunk(f, f->f.size, copy_real);
   else if (f->f.radix[0] % CHUNK == 0) each_group(f, f->f.result, copy_rows);
   else each_chunk(f, f->f.result, copy_spectrum);
 }
@@ -477,13 +403,13 @@ static void transform_once(Fourier *f) {
   load_waves(f, (const char *const[]){f->re.base, f->im.base}, f->f.operand, x);
   put_windows(f, "0", f->f.operand, x);
   kernel_line(f->k, "spectrum = result");
-  if (gives_real(f)) {
+  if (fourier_gives_real(f)) {
     codelet_real(&f->c, x, f->f.size, real);
-    for (int64_t t = 0; t < f->f.size; t++) real[t] = scaled(f, real[t]);
-    for (int64_t t = 0; t < f->f.size; t++) store_part(f, &s, t, false, real[t]);
+    for (int64_t t = 0; t < f->f.size; t++) real[t] = fourier_scaled(f, real[t]);
+    for (int64_t t = 0; t < f->f.size; t++) fourier_store_part(f, &s, t, false, real[t]);
   } else {
     codelet_transform(&f->c, x, 1, f->f.size, y);
-    store_waves(f, &s, y, f->f.result);
+    fourier_store_waves(f, &s, y, f->f.result);
   }
 }
 
@@ -497,8 +423,8 @@ static void find_base(Fourier *f, Places *p, const char *name, const char *arg) 
 
 static void open_blocks(Fourier *f, const Strides *s) {
   Dims *d = f->k->graph->dims;
-  Dim many = dim_floordiv(d, dim_add(d, f->lanes, dim_int(d, f->f.lanes - 1)),
-                          dim_int(d, f->f.lanes));
+  Dim many =
+      dim_floordiv(d, dim_add(d, f->lanes, dim_int(d, f->f.lanes - 1)), dim_int(d, f->f.lanes));
   const char *across = index_of(f, many);
   kernel_line(f->k, "for block in range(tl.program_id(0), %s, %s):",
               index_of(f, dim_mul(d, many, f->batch)),
@@ -508,7 +434,7 @@ static void open_blocks(Fourier *f, const Strides *s) {
   kernel_line(f->k, "lane = block %% %s * %d + lanes", across, (int)f->f.lanes);
   if (*f->mask) kernel_line(f->k, "inside = lane < %s", index_of(f, f->lanes));
   find_base(f, &f->re, "real", "re");
-  if (!takes_real(f) && !f->im.after) find_base(f, &f->im, "imaginary", "im");
+  if (!fourier_takes_real(f) && !f->im.after) find_base(f, &f->im, "imaginary", "im");
   kernel_line(f->k, "result = %s + batch%s * %s + lane%s * %s",
               kernel_buffer(f->k, f->n->args[0].node), kernel_wide(f->k), index_of(f, s->batch),
               kernel_wide(f->k), index_of(f, s->lane));
@@ -517,7 +443,8 @@ static void open_blocks(Fourier *f, const Strides *s) {
 /* Both parts in one memory, an offset that is known apart. */
 static void find_after(Fourier *f) {
   Dims *d = f->k->graph->dims;
-  bool one = !takes_real(f) && argument(f, "re").node == argument(f, "im").node;
+  bool one =
+      !fourier_takes_real(f) && fourier_argument(f, "re").node == fourier_argument(f, "im").node;
   for (int i = 1; i < 4; i++) one &= f->re.at[i] == f->im.at[i];
   Dim after = dim_sub(d, f->im.at[0], f->re.at[0]);
   if (one && dim_is_int(after)) f->im.after = after;
@@ -525,31 +452,34 @@ static void find_after(Fourier *f) {
 
 static Fourier fourier_of(Kernel *k, Node *n) {
   Fourier f = {.k = k, .a = k->arena, .n = n};
-  int64_t radices[FOURIER_RADICES_MAX];
-  Arg list = argument(&f, "radices"), size = argument(&f, "size");
-  for (uint32_t i = 0; i < list.n; i++) radices[i] = list.items[i].dim->value;
-  BUG_IF(
-      !fourier_form(list.n, radices, argument(&f, "half").flag, argument(&f, "inverse").flag,
-                    n->type.dtype, &f.f),
-      "radices of no kernel");
-  f.c = (Codelet){.k = k, .dtype = n->type.dtype, .inverse = argument(&f, "inverse").flag};
+  Arg list = fourier_argument(&f, "radices"), size = fourier_argument(&f, "size");
+  f.f = (FourierForm){.n = list.n,
+                      .half = fourier_argument(&f, "half").flag,
+                      .inverse = fourier_argument(&f, "inverse").flag,
+                      .along = fourier_argument(&f, "along").flag};
+  for (uint32_t i = 0; i < list.n; i++) f.f.radix[i] = list.items[i].dim->value;
+  f.f.size = size.items[1].dim->value;
+  BUG_IF(!fourier_form(&f.f, n->type.dtype), "radices of no kernel");
+  f.c = (Codelet){.k = k, .dtype = n->type.dtype, .inverse = f.f.inverse};
   read_places(&f, "re_at", &f.re);
   read_places(&f, "im_at", &f.im);
   f.batch = size.items[0].dim;
   f.lanes = size.items[2].dim;
   f.mask = dim_divisible(f.lanes, f.f.lanes) ? "" : ", mask=inside";
   find_after(&f);
-  f.columns = argument(&f, "columns").flag;
-  f.pairs = argument(&f, "pairs").flag;
-  f.scale = argument(&f, "scale").number;
+  f.columns = fourier_argument(&f, "columns").flag;
+  f.pairs = fourier_argument(&f, "pairs").flag;
+  f.scale = fourier_argument(&f, "scale").number;
   return f;
 }
 
 static void take_names(Kernel *k) {
   static const char *const names[] = {
-      "after",  "at",       "base",      "batch",  "block", "chunk", "column", "down",  "from_0",
-      "from_1", "group",    "imaginary", "inside", "k",     "lane",  "lanes",  "real",  "rest",
-      "result", "spectrum", "t",         "to",     "turn",  "turns", "up",     "whole", "zero"};
+      "after",  "at",       "base",      "batch",  "block",  "chunk",  "column", "down",  "from_0",
+      "from_1", "group",    "imaginary", "inside", "k",      "lane",   "lanes",  "real",  "rest",
+      "result", "spectrum", "t",         "to",     "turn",   "turns",  "up",     "whole", "zero",
+      "first",  "last",     "mirror",    "back",   "back_0", "back_1", "room",   "rows",  "ordered",
+      "factor", "j1",       "j2",        "weight", "row",    "element"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -562,10 +492,15 @@ void kernel_fourier(Text *out, Kernel *k) {
   const char *type = dtype_lang_name(f.c.dtype);
   kernel_line(k, "lanes = tl.arange(0, %d)", (int)f.f.lanes);
   kernel_line(k, "zero = tl.zeros([%d], tl.%s)", (int)f.f.lanes, type);
+  if (f.f.along) {
+    (f.f.chirps ? fourier_by_chirps : fourier_rows_along)(&f, &s);
+    kernel_emit(out, k, "fourier.py", NULL, 0);
+    return;
+  }
   if (f.f.n > 1) {
     kernel_line(k, "base = %s + (tl.extra.cuda.smid() * %lld + lanes)",
-                kernel_buffer(k, argument(&f, "scratch").node), (long long)f.f.scratch);
-    kernel_line(k, "turns = %s", kernel_buffer(k, argument(&f, "factors").node));
+                kernel_buffer(k, fourier_argument(&f, "scratch").node), (long long)f.f.scratch);
+    kernel_line(k, "turns = %s", kernel_buffer(k, fourier_argument(&f, "factors").node));
   }
   open_blocks(&f, &s);
   if (f.f.n == 1) {

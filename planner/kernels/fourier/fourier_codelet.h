@@ -1,7 +1,7 @@
 /* Fourier transforms of a few elements as statements: sums, differences and products with
  * constants, of tiles that are named. */
-#ifndef NEREID_PLANNER_KERNELS_FOURIER_CODELET_H
-#define NEREID_PLANNER_KERNELS_FOURIER_CODELET_H
+#ifndef NEREID_PLANNER_KERNELS_FOURIER_FOURIER_CODELET_H
+#define NEREID_PLANNER_KERNELS_FOURIER_FOURIER_CODELET_H
 
 #include "planner/kernels/kernel.h"
 
@@ -13,8 +13,11 @@ typedef struct {
   const char *address;
 } Signal;
 
+/* One with `later` is the element later - 1, which the codelet makes where it is used first.
+ */
 typedef struct {
   Signal re, im;
+  int64_t later;
 } Wave;
 
 typedef struct {
@@ -22,7 +25,11 @@ typedef struct {
   DType dtype;
   bool inverse;
   uint32_t taken; /* names of tiles */
+  Wave (*make)(void *maker, int64_t i);
+  void *maker;
 } Codelet;
+
+#define WAVE(re, im) ((Wave){re, im, 0})
 
 /* A tile of this expression. */
 Signal codelet_signal(Codelet *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
