@@ -95,6 +95,7 @@ typedef struct {
   bool *at_definition;    /* by variable id: declared where it is computed */
   bool *filled;           /* by variable id: a guarded load alone writes it, else it is zero */
   bool *expanded;         /* by index id: a loop that the C compiler is told to unroll */
+  bool holds_sums;        /* a loop adds to vectors of sums that registers are to hold */
   bool *large;            /* by variable id: an array that is too large for a thread's stack */
   Declared **heads;       /* by block, numbered in the order of printing */
   uint32_t block;         /* the next one */

@@ -26,6 +26,8 @@ typedef struct {
   Gen *g;
   bool *rolled;    /* by index id: may be left as it is */
   bool *in_memory; /* by variable id */
+  bool *met, *carried;   /* by variable id: a loop that began after it was met adds to it */
+  const NestStmt **home; /* by variable id: the running loop in which it is met first */
   VEC(Indexing) all;
 } Arrays;
 
@@ -79,9 +81,21 @@ static const NestStmt *running_loop(const Arrays *w, const NestBlock *b) {
   return NULL;
 }
 
-static void note_array(Arrays *w, const Ref *r, const NestStmt *at) {
+/* Sums of products, of several vectors, to which a loop adds are in registers only if GCC unrolls
+ * the loops over them before it looks at variables, as it does from -O2 on.  (Other sums wait for
+ * memory.) */
+static void note_carried(Arrays *w, const NestVar *v, const NestStmt *running, bool adds) {
+  const uint32_t id = v->id;
+  if (!w->met[id]) w->home[id] = running;
+  w->met[id] = true;
+  if (!adds || !running || running == w->home[id]) return;
+  w->carried[id] = true;
+}
+
+static void note_array(Arrays *w, const Ref *r, const NestStmt *at, bool adds) {
   if (r->kind != REF_VAR || r->var->count == 1) return;
   const NestStmt *running = running_loop(w, at->parent);
+  note_carried(w, r->var, running, adds);
   const bool again = running && !(is_counted(running) && has_index(&r->sub, running->index));
   for (const NestBlock *b = at->parent; b->owner; b = b->owner->parent) {
     const NestStmt *loop = b->owner;
@@ -110,10 +124,10 @@ static bool note_call(Arrays *w, const NestStmt *s) {
 static void note_arrays(Arrays *w, const NestBlock *b) {
   for (const NestStmt *s = b->first; s; s = s->next) {
     if (note_call(w, s)) continue;
-    for (uint32_t i = 0; i < s->ndsts; i++) note_array(w, &s->dsts[i], s);
-    for (uint32_t i = 0; i < s->nsrcs; i++) note_array(w, &s->srcs[i], s);
-    for (uint32_t i = 0; i < s->nmems; i++) note_array(w, &s->mems[i].base, s);
-    note_array(w, &s->guard, s);
+    for (uint32_t i = 0; i < s->ndsts; i++) note_array(w, &s->dsts[i], s, s->op == TILE_FMA);
+    for (uint32_t i = 0; i < s->nsrcs; i++) note_array(w, &s->srcs[i], s, false);
+    for (uint32_t i = 0; i < s->nmems; i++) note_array(w, &s->mems[i].base, s, false);
+    note_array(w, &s->guard, s, false);
     for (uint32_t r = 0; r < s->nregions; r++) note_arrays(w, s->regions[r]);
   }
 }
@@ -156,14 +170,30 @@ static bool hold_registers(Arrays *w) {
   return changed;
 }
 
+/* Is there a carried array of vectors that unrolled loops alone index? */
+static bool holds_sums(const Arrays *w) {
+  const Gen *g = w->g;
+  bool holds = false;
+  for (size_t i = 0; i < w->all.len && !holds; i++) {
+    const NestVar *v = w->all.data[i].array;
+    holds = w->carried[v->id] && !w->in_memory[v->id] && g->spread[v->id].kind == SPREAD_VECTOR &&
+            g->expanded[w->all.data[i].loop->index->id];
+  }
+  return holds;
+}
+
 void c_find_expanded(Gen *g) {
   Arrays w = {.g = g,
               .rolled = ARENA_ARRAY(g->arena, bool, g->nest->nindices),
-              .in_memory = ARENA_ARRAY(g->arena, bool, g->nest->nvars)};
+              .in_memory = ARENA_ARRAY(g->arena, bool, g->nest->nvars),
+              .met = ARENA_ARRAY(g->arena, bool, g->nest->nvars),
+              .carried = ARENA_ARRAY(g->arena, bool, g->nest->nvars),
+              .home = ARENA_ARRAY(g->arena, const NestStmt *, g->nest->nvars)};
   g->expanded = ARENA_ARRAY(g->arena, bool, g->nest->nindices);
   find_fitting(&w, g->nest->body);
   note_arrays(&w, g->nest->body);
   keep_loops_over_memory(&w);
   while (hold_registers(&w)) continue;
   for (uint32_t i = 0; i < g->nest->nindices; i++) g->expanded[i] = g->expanded[i] && !w.rolled[i];
+  g->holds_sums = holds_sums(&w);
 }

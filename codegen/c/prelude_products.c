@@ -4,6 +4,14 @@
 #include "codegen/c/c.h"
 
 const Helper c_helpers_products[] = {
+    {"HOLDING", NULL,
+     "/* A program whose loops add to several vectors of sums: at less than -O2, GCC keeps these in\n"
+     " * memory. */\n"
+     "#ifdef __clang__\n"
+     "#define HOLDING static\n"
+     "#else\n"
+     "#define HOLDING static __attribute__((optimize(\"O2\")))\n"
+     "#endif\n"},
     {"BLOCK_OF", NULL,
      "/* A function that adds to rows of vectors of sums, sums_row bytes apart, in so many steps\n"
      " * the products of so many numbers of each row, left_step bytes apart, and of vectors,\n"

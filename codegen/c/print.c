@@ -22,10 +22,10 @@ static void print_program_function(Gen *g, Text *out, const char *name) {
   c_product_functions(g, out);
   text_printf(out,
               "/* One program; its lanes run together. */\n"
-              "static void %s_program(const char *args, const uint32_t *grid, uint32_t pid_0,\n"
+              "%s void %s_program(const char *args, const uint32_t *grid, uint32_t pid_0,\n"
               "    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,\n"
               "    Waiting *waiting) {\n",
-              name);
+              g->holds_sums ? "HOLDING" : "static", name);
   for (uint32_t i = 0; i < g->nest->nparams; i++)
     text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), load_argument(g, i));
   if (g->owners) text_puts(out, "  const uint64_t *const reach = REACH(args);\n");

@@ -53,6 +53,16 @@ typedef double vf64 VECTOR(double);
 #define UNROLL(n) PRAGMA(GCC unroll n)
 #endif
 #endif
+#ifndef NEREID_HOLDING
+#define NEREID_HOLDING
+/* A program whose loops add to several vectors of sums: at less than -O2, GCC keeps these in
+ * memory. */
+#ifdef __clang__
+#define HOLDING static
+#else
+#define HOLDING static __attribute__((optimize("O2")))
+#endif
+#endif
 #ifndef NEREID_Waiting
 #define NEREID_Waiting
 typedef struct Waiting Waiting;
@@ -472,7 +482,7 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 
 /* Kernel matmul of ../../examples/kernels/matmul.py. */
 /* One program; its lanes run together. */
-static void matmul_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+HOLDING void matmul_program(const char *args, const uint32_t *grid, uint32_t pid_0,
     uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
     Waiting *waiting) {
   char *a_ptr = (char *)load_u64(args + 0);
