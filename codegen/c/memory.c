@@ -145,12 +145,21 @@ static bool is_kept_operand(const NestStmt *s, const Ref *dst) {
   return number && few && dst->var->count > 1;
 }
 
+/* Processors with sets of lanes load some lanes of words as fast as all of them, and without a
+ * branch. */
+static bool is_word(DType t) { return t == DT_F32 || t == DT_I32 || t == DT_U32; }
+
 static void load_vector_parts(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   const char *kept = a->guard == GUARD_NONE && is_kept_operand(s, dst) ? "kept_" : "";
   const char *text = c_text(g, "vload_%s%s(%s)", kept, a->name, a->at), *v = c_ref_name(g, dst);
   if (a->guard <= GUARD_SAME) {
     if (is_zeroed_first(g, dst)) assign_zero(g, s, dst);
     c_assign(g, s, dst, s->type, text, vector);
+    return;
+  }
+  if (a->guard == GUARD_FIRST && is_word(s->type)) {
+    c_line(g, "%s = vload_upto_%s(%s, %s, %s);", v, a->name, a->at, a->when,
+           masked_off(g, s, dst));
     return;
   }
   c_line(g, "if (%s) %s = %s;", all_of(g, a), v, text);

@@ -147,6 +147,16 @@ const Helper c_helpers_memory[] = {
      "INLINE $V vload_first_$t(const char *p, int n, $V v) {\n"
      "  return n > 0 ? vload_some_$t(p, n, v) : v;\n"
      "}\n"},
+    {"vload_upto_$t", "f32 i32 u32",
+     "#if LANE_SETS && defined(__AVX512VL__) && defined(LOAD_32)\n"
+     "INLINE $V vload_upto_$t(const char *p, int n, $V v) {\n"
+     "  return ($V)LOAD_32(p, v, FIRST_SET(n > 0 ? n : 0));\n"
+     "}\n"
+     "#else\n"
+     "INLINE $V vload_upto_$t(const char *p, int n, $V v) {\n"
+     "  return n == LANES ? vload_$t(p) : vload_first_$t(p, n, v);\n"
+     "}\n"
+     "#endif\n"},
     {"vstore_first_$t", PLAIN " " NARROW " i1",
      "INLINE void vstore_first_$t(char *p, int n, $V v) {\n"
      "  if (n > 0) vstore_some_$t(p, n, v);\n"

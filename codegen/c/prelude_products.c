@@ -5,8 +5,8 @@
 
 const Helper c_helpers_products[] = {
     {"HOLDING", NULL,
-     "/* A program whose loops add to several vectors of sums: at less than -O2, GCC keeps these in\n"
-     " * memory. */\n"
+     "/* A program whose loops add to several vectors of sums: at less than -O2, GCC keeps these\n"
+     " * in memory. */\n"
      "#ifdef __clang__\n"
      "#define HOLDING static\n"
      "#else\n"

@@ -322,6 +322,22 @@ static void keep_rows(Gen *g, const ProductSteps *t) {
   c_close_index(g, p->row);
 }
 
+/* Whether any row of a block has numbers: nothing is added to one of which all are zeros, as those
+ * of windows' positions outside of an image are.  False: all blocks have some. */
+static bool put_within(Gen *g, const ProductLoop *t, const char *within) {
+  if (!has_guards(t) || c_sums(g, t->loop)) return false;
+  if (!t->row) {
+    c_line(g, "const bool %s = %s;", within, c_scalar(g, &t->left->guard, DT_I1));
+    return true;
+  }
+  const char *i = c_open_index(g, t->row);
+  c_line(g, "bool %s = false;", within);
+  c_line(g, "for (int %s = 0; %s < %d; %s++) %s |= %s;", i, i, t->row->extent, i, within,
+         c_scalar(g, &t->left->guard, DT_I1));
+  c_close_index(g, t->row);
+  return true;
+}
+
 void c_for(Gen *g, const NestStmt *s) {
   enum { NAMES = 3 };
   ProductSteps steps, *around = g->steps;
@@ -343,7 +359,14 @@ static void put_steps(Gen *g, const NestStmt *s) {
   if (has_guards(&t->product)) keep_rows(g, t);
   else keep_pointers(g, t, t->left, t->product.left);
   keep_pointers(g, t, t->right, t->product.right);
-  c_line(g, "if (++%s < %d && %s) continue;", t->count, t->most, t->more);
+  const char *within = c_open_name(g, "within");
+  if (put_within(g, &t->product, within)) {
+    c_line(g, "%s += %s;", t->count, within);
+    c_line(g, "if (%s < %d && %s) continue;", t->count, t->most, t->more);
+  } else {
+    c_line(g, "if (++%s < %d && %s) continue;", t->count, t->most, t->more);
+  }
+  c_close_names(g, 1);
   g->steps = &calls;
   c_serial(g, s);
   g->steps = t;
@@ -547,6 +570,9 @@ static void call_steps(Gen *g, const ProductLoop *t, const char *rows) {
   } else {
     put_rows(g, t, rows);
     c_line(g, "char *const %s = %s;", vectors, right_address(g, t));
+    const char *within = c_open_name(g, "within");
+    if (put_within(g, t, within)) c_line(g, "if (%s)", within);
+    c_close_names(g, 1);
     call_block(g, t, rows, c_text(g, "&%s", vectors), "1");
   }
   c_close_names(g, 1);

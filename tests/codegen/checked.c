@@ -200,14 +200,6 @@ INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
 /* x, x + step, ... */
 INLINE vu64 vramp_u64(uint64_t x, uint64_t step) { return x + (vu64){FIRST_LANES} * step; }
 #endif
-#ifndef NEREID_vload_f32
-#define NEREID_vload_f32
-INLINE vf32 vload_f32(const char *p) {
-  vf32 v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-#endif
 #ifndef NEREID_vselect_i32
 #define NEREID_vselect_i32
 INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
@@ -249,6 +241,14 @@ typedef long long SET_LONGS VECTOR(long long);
 #define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
 #endif
 #endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
 #ifndef NEREID_vload_some_f32
 #define NEREID_vload_some_f32
 #if LANE_SETS && defined(LOAD_32)
@@ -270,6 +270,18 @@ RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
 INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
   return n > 0 ? vload_some_f32(p, n, v) : v;
 }
+#endif
+#ifndef NEREID_vload_upto_f32
+#define NEREID_vload_upto_f32
+#if LANE_SETS && defined(__AVX512VL__) && defined(LOAD_32)
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return (vf32)LOAD_32(p, v, FIRST_SET(n > 0 ? n : 0));
+}
+#else
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return n == LANES ? vload_f32(p) : vload_first_f32(p, n, v);
+}
+#endif
 #endif
 #ifndef NEREID_store_f32
 #define NEREID_store_f32
@@ -488,8 +500,7 @@ static void checked_program(const char *args, const uint32_t *grid, uint32_t pid
         FAILED("checked.py:13: an access is outside of the memory of argument `x`", pid_0, pid_1, pid_2);
         return;
       }
-      if (t18[a] == LANES) t2[a] = vload_f32(t23 + 32*a);
-      else t2[a] = vload_first_f32(t23 + 32*a, t18[a], vsplat_f32(0));
+      t2[a] = vload_upto_f32(t23 + 32*a, t18[a], vsplat_f32(0));
       s[a] = s[a] + t2[a];
     }
     const int64_t t7 = p + t6; /* checked.py:12 */

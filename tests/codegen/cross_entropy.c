@@ -96,14 +96,6 @@ INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
-#ifndef NEREID_vload_f32
-#define NEREID_vload_f32
-INLINE vf32 vload_f32(const char *p) {
-  vf32 v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-#endif
 #ifndef NEREID_vramp_i32
 #define NEREID_vramp_i32
 /* x, x + step, ... */
@@ -159,6 +151,14 @@ typedef long long SET_LONGS VECTOR(long long);
 #define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
 #endif
 #endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
 #ifndef NEREID_load_f32
 #define NEREID_load_f32
 INLINE float load_f32(const char *p) {
@@ -188,6 +188,18 @@ RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
 INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
   return n > 0 ? vload_some_f32(p, n, v) : v;
 }
+#endif
+#ifndef NEREID_vload_upto_f32
+#define NEREID_vload_upto_f32
+#if LANE_SETS && defined(__AVX512VL__) && defined(LOAD_32)
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return (vf32)LOAD_32(p, v, FIRST_SET(n > 0 ? n : 0));
+}
+#else
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return n == LANES ? vload_f32(p) : vload_first_f32(p, n, v);
+}
+#endif
 #endif
 #ifndef NEREID_vselect_f32
 #define NEREID_vselect_f32
@@ -596,8 +608,7 @@ static void cross_entropy_program(const char *args, const uint32_t *grid, uint32
         x[4*a + a_2] = vsplat_f32((-__builtin_inff()));
         const int32_t t67 = t66 + (32*a + 8*a_2);
         const int t68 = lanes_below(t67, n_classes);
-        if (t68 == LANES) x[4*a + a_2] = vload_f32(t74 + 128*a + 32*a_2);
-        else x[4*a + a_2] = vload_first_f32(t74 + 128*a + 32*a_2, t68, x[4*a + a_2]);
+        x[4*a + a_2] = vload_upto_f32(t74 + 128*a + 32*a_2, t68, x[4*a + a_2]);
         x_2[a_2] = vmax_f32(x_2[a_2], x[4*a + a_2]); /* ../../examples/kernels/cross_entropy.py:27 */
       }
     }
@@ -690,8 +701,7 @@ static void cross_entropy_program(const char *args, const uint32_t *grid, uint32
       x_1 = vsplat_f32(0.0f);
       const int32_t t87 = t86 + (8*a);
       const int t88 = lanes_below(t87, n_classes);
-      if (t88 == LANES) x_1 = vload_f32(t93 + 32*a);
-      else x_1 = vload_first_f32(t93 + 32*a, t88, x_1);
+      x_1 = vload_upto_f32(t93 + 32*a, t88, x_1);
       const vf32 t97 = x_1 - log_total; /* ../../examples/kernels/cross_entropy.py:42 */
       const vf32 t98 = t97 * 1.442695f;
       const vf32 t99 = vexp2_f32(t98);

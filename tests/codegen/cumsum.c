@@ -93,14 +93,6 @@ INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
-#ifndef NEREID_vload_f32
-#define NEREID_vload_f32
-INLINE vf32 vload_f32(const char *p) {
-  vf32 v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-#endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
 INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
@@ -151,6 +143,14 @@ typedef long long SET_LONGS VECTOR(long long);
 #define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
 #endif
 #endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
 #ifndef NEREID_load_f32
 #define NEREID_load_f32
 INLINE float load_f32(const char *p) {
@@ -180,6 +180,18 @@ RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
 INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
   return n > 0 ? vload_some_f32(p, n, v) : v;
 }
+#endif
+#ifndef NEREID_vload_upto_f32
+#define NEREID_vload_upto_f32
+#if LANE_SETS && defined(__AVX512VL__) && defined(LOAD_32)
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return (vf32)LOAD_32(p, v, FIRST_SET(n > 0 ? n : 0));
+}
+#else
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return n == LANES ? vload_f32(p) : vload_first_f32(p, n, v);
+}
+#endif
 #endif
 #ifndef NEREID_vstore_f32
 #define NEREID_vstore_f32
@@ -519,8 +531,7 @@ static void cumsum_program(const char *args, const uint32_t *grid, uint32_t pid_
         x = vsplat_f32(0.0f);
         const int32_t t15 = t14 + (32*a + 8*a_2);
         t16[4*a + a_2] = lanes_below(t15, n_cols);
-        if (t16[4*a + a_2] == LANES) x = vload_f32(t22 + 128*a + 32*a_2);
-        else x = vload_first_f32(t22 + 128*a + 32*a_2, t16[4*a + a_2], x);
+        x = vload_upto_f32(t22 + 128*a + 32*a_2, t16[4*a + a_2], x);
         vstore_f32(shared + t17 + 128*a + 32*a_2, x); /* ../../examples/kernels/cumsum.py:18 */
         x_2[a_2] = x_2[a_2] + x; /* ../../examples/kernels/cumsum.py:19 */
       }

@@ -444,7 +444,10 @@ static void clipped_program(const char *args, const uint32_t *grid, uint32_t pid
       char *t47 = t32 + t46;
       for (int a_2 = 0; a_2 < 6; a_2++) left_2[6 * count + a_2] = t23[a_2] ? t47 + 128*a_2 - 128 : (char *)nereid_zeros; /* dot_clipped.py:18 */
       right_2[count] = t37;
-      if (++count < 16 && tap_at + 1 < 3) continue;
+      bool within = false;
+      for (int a_2 = 0; a_2 < 6; a_2++) within |= t23[a_2];
+      count += within;
+      if (count < 16 && tap_at + 1 < 3) continue;
       {
         nereid_fma_f32_6x2_64_4_64((char *)&acc[0], left_2, right_2, count, 32);
       }

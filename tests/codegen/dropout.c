@@ -96,14 +96,6 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
-#ifndef NEREID_vload_f32
-#define NEREID_vload_f32
-INLINE vf32 vload_f32(const char *p) {
-  vf32 v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-#endif
 #ifndef NEREID_vramp_i32
 #define NEREID_vramp_i32
 /* x, x + step, ... */
@@ -159,6 +151,14 @@ typedef long long SET_LONGS VECTOR(long long);
 #define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
 #endif
 #endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
 #ifndef NEREID_vload_some_f32
 #define NEREID_vload_some_f32
 #if LANE_SETS && defined(LOAD_32)
@@ -180,6 +180,18 @@ RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
 INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
   return n > 0 ? vload_some_f32(p, n, v) : v;
 }
+#endif
+#ifndef NEREID_vload_upto_f32
+#define NEREID_vload_upto_f32
+#if LANE_SETS && defined(__AVX512VL__) && defined(LOAD_32)
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return (vf32)LOAD_32(p, v, FIRST_SET(n > 0 ? n : 0));
+}
+#else
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return n == LANES ? vload_f32(p) : vload_first_f32(p, n, v);
+}
+#endif
 #endif
 #ifndef NEREID_mulhi_u32
 #define NEREID_mulhi_u32
@@ -499,8 +511,7 @@ static void dropout_program(const char *args, const uint32_t *grid, uint32_t pid
     const int32_t t123 = t122 + (8*a);
     const int t124 = lanes_below(t123, n);
     x = vsplat_f32(0);
-    if (t124 == LANES) x = vload_f32(t130 + 32*a);
-    else x = vload_first_f32(t130 + 32*a, t124, x);
+    x = vload_upto_f32(t130 + 32*a, t124, x);
     const uint32_t t133 = (uint32_t)t123; /* ../../examples/kernels/dropout.py:17 */
     const uint32_t t134 = t133 * 0u;
     const uint32_t t135 = mulhi_u32(t134, 3449720151u);

@@ -55,8 +55,8 @@ typedef double vf64 VECTOR(double);
 #endif
 #ifndef NEREID_HOLDING
 #define NEREID_HOLDING
-/* A program whose loops add to several vectors of sums: at less than -O2, GCC keeps these in
- * memory. */
+/* A program whose loops add to several vectors of sums: at less than -O2, GCC keeps these
+ * in memory. */
 #ifdef __clang__
 #define HOLDING static
 #else

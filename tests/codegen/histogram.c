@@ -95,14 +95,6 @@ INLINE int lanes_below(int64_t x, int64_t n) {
   return n <= x ? 0 : n - x < LANES ? (int)(n - x) : LANES;
 }
 #endif
-#ifndef NEREID_vload_i32
-#define NEREID_vload_i32
-INLINE vi32 vload_i32(const char *p) {
-  vi32 v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-#endif
 #ifndef NEREID_vramp_i32
 #define NEREID_vramp_i32
 /* x, x + step, ... */
@@ -154,6 +146,14 @@ typedef long long SET_LONGS VECTOR(long long);
 #define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
 #endif
 #endif
+#ifndef NEREID_vload_i32
+#define NEREID_vload_i32
+INLINE vi32 vload_i32(const char *p) {
+  vi32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
 #ifndef NEREID_vload_some_i32
 #define NEREID_vload_some_i32
 #if LANE_SETS && defined(LOAD_32)
@@ -175,6 +175,18 @@ RARE vi32 vload_some_i32(const char *p, int n, vi32 v) {
 INLINE vi32 vload_first_i32(const char *p, int n, vi32 v) {
   return n > 0 ? vload_some_i32(p, n, v) : v;
 }
+#endif
+#ifndef NEREID_vload_upto_i32
+#define NEREID_vload_upto_i32
+#if LANE_SETS && defined(__AVX512VL__) && defined(LOAD_32)
+INLINE vi32 vload_upto_i32(const char *p, int n, vi32 v) {
+  return (vi32)LOAD_32(p, v, FIRST_SET(n > 0 ? n : 0));
+}
+#else
+INLINE vi32 vload_upto_i32(const char *p, int n, vi32 v) {
+  return n == LANES ? vload_i32(p) : vload_first_i32(p, n, v);
+}
+#endif
 #endif
 #ifndef NEREID_VALUE_i32
 #define NEREID_VALUE_i32
@@ -393,8 +405,7 @@ static void histogram_program(const char *args, const uint32_t *grid, uint32_t p
     x = vsplat_i32(0);
     const int32_t t16 = t15 + (8*a);
     const int t17 = lanes_below(t16, n);
-    if (t17 == LANES) x = vload_i32(t23 + 32*a);
-    else x = vload_first_i32(t23 + 32*a, t17, x);
+    x = vload_upto_i32(t23 + 32*a, t17, x);
     const vi32 t24 = x < 64; /* ../../examples/kernels/histogram.py:15 */
     const vi32 t25 = x >= 0;
     const vi32 t26 = t24 & t25;

@@ -88,14 +88,6 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
-#ifndef NEREID_vload_f32
-#define NEREID_vload_f32
-INLINE vf32 vload_f32(const char *p) {
-  vf32 v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-#endif
 #ifndef NEREID_vramp_i32
 #define NEREID_vramp_i32
 /* x, x + step, ... */
@@ -151,6 +143,14 @@ typedef long long SET_LONGS VECTOR(long long);
 #define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
 #endif
 #endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
 #ifndef NEREID_load_f32
 #define NEREID_load_f32
 INLINE float load_f32(const char *p) {
@@ -180,6 +180,18 @@ RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
 INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
   return n > 0 ? vload_some_f32(p, n, v) : v;
 }
+#endif
+#ifndef NEREID_vload_upto_f32
+#define NEREID_vload_upto_f32
+#if LANE_SETS && defined(__AVX512VL__) && defined(LOAD_32)
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return (vf32)LOAD_32(p, v, FIRST_SET(n > 0 ? n : 0));
+}
+#else
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return n == LANES ? vload_f32(p) : vload_first_f32(p, n, v);
+}
+#endif
 #endif
 #ifndef NEREID_stream_bytes
 #define NEREID_stream_bytes
@@ -450,14 +462,12 @@ static void layer_norm_sum_parts_program(const char *args, const uint32_t *grid,
     UNROLL(16) for (int b = 0; b < 16; b++) {
       db[16*a + b] = vsplat_f32(0.0f);
       dw[16*a + b] = vsplat_f32(0.0f); /* ../../examples/kernels/layer_norm.py:152 */
-      if (t22[b] == LANES) dw[16*a + b] = vload_f32(t32[a] + 32*b);
-      else dw[16*a + b] = vload_first_f32(t32[a] + 32*b, t22[b], dw[16*a + b]);
+      dw[16*a + b] = vload_upto_f32(t32[a] + 32*b, t22[b], dw[16*a + b]);
     }
   }
   for (int a = 0; a < 8; a++) { /* ../../examples/kernels/layer_norm.py:153 */
     UNROLL(16) for (int b = 0; b < 16; b++) {
-      if (t22[b] == LANES) db[16*a + b] = vload_f32(t44[a] + 32*b);
-      else db[16*a + b] = vload_first_f32(t44[a] + 32*b, t22[b], db[16*a + b]);
+      db[16*a + b] = vload_upto_f32(t44[a] + 32*b, t22[b], db[16*a + b]);
     }
   }
   char *t49 = dw_ptr + t24; /* ../../examples/kernels/layer_norm.py:154 */

@@ -80,14 +80,6 @@ INLINE int lanes_below(int64_t x, int64_t n) {
 #define NEREID_vsplat_f32
 INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
-#ifndef NEREID_vload_f32
-#define NEREID_vload_f32
-INLINE vf32 vload_f32(const char *p) {
-  vf32 v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-#endif
 #ifndef NEREID_vramp_i32
 #define NEREID_vramp_i32
 /* x, x + step, ... */
@@ -143,6 +135,14 @@ typedef long long SET_LONGS VECTOR(long long);
 #define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
 #endif
 #endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
 #ifndef NEREID_load_f32
 #define NEREID_load_f32
 INLINE float load_f32(const char *p) {
@@ -172,6 +172,18 @@ RARE vf32 vload_some_f32(const char *p, int n, vf32 v) {
 INLINE vf32 vload_first_f32(const char *p, int n, vf32 v) {
   return n > 0 ? vload_some_f32(p, n, v) : v;
 }
+#endif
+#ifndef NEREID_vload_upto_f32
+#define NEREID_vload_upto_f32
+#if LANE_SETS && defined(__AVX512VL__) && defined(LOAD_32)
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return (vf32)LOAD_32(p, v, FIRST_SET(n > 0 ? n : 0));
+}
+#else
+INLINE vf32 vload_upto_f32(const char *p, int n, vf32 v) {
+  return n == LANES ? vload_f32(p) : vload_first_f32(p, n, v);
+}
+#endif
 #endif
 #ifndef NEREID_vstore_f32
 #define NEREID_vstore_f32
@@ -458,8 +470,7 @@ static void exchanged_program(const char *args, const uint32_t *grid, uint32_t p
   for (int a = 0; a < 32; a++) {
     UNROLL(4) for (int b = 0; b < 4; b++) {
       x = vsplat_f32(0);
-      if (t7[b] == LANES) x = vload_f32(t10 + 100*a + 32*b);
-      else x = vload_first_f32(t10 + 100*a + 32*b, t7[b], x);
+      x = vload_upto_f32(t10 + 100*a + 32*b, t7[b], x);
       if (t7[b] == LANES) vstore_f32(shared + t8 + 100*a + 32*b, x); /* transposed_rest.py:13 */
       else vstore_first_f32(shared + t8 + 100*a + 32*b, t7[b], x);
     }
