@@ -649,11 +649,13 @@ static bool goes_along_rows(Build *b, const Conv *c) {
   return dim_is(w[1], 1) && w[0] == c->groups && dim_is_int(w[0]) && w[0]->value >= VECTOR;
 }
 
-static bool convolves_phases(Build *b, const Conv *c, const Phase *p) {
+/* Is it done phase by phase, rather than as windows of which each meets some elements? */
+static bool has_own_phases(Build *b, const Conv *c, const Phase *p) {
   enum { MOST = 16 };
   int64_t all = 1;
   for (uint32_t i = 0; i < c->n; i++) all *= p[i].stride;
-  return b->in.g->host && all <= MOST && !goes_along_rows(b, c);
+  if (b->in.g->host && goes_along_rows(b, c)) return false;
+  return !phases_differ(c, p) || (b->in.g->host && all <= MOST);
 }
 
 /* Results u, u + stride, ... along each axis: [N, count, O].  The first of them is q = from of the
@@ -761,9 +763,8 @@ Node *decompose_conv_transpose(Build *b) {
   read_conv_axes(b, "padding", c.n, padding);
   read_conv_axes(b, "output_padding", c.n, more);
   Phase phases[WINDOW_AXES];
-  bool apart = find_phases(b, &c, padding, phases), differ = apart && phases_differ(&c, phases);
-  if (apart && (!differ || convolves_phases(b, &c, phases))) {
-    bool batched = rank_of(c.x) == c.n + 2;
+  if (find_phases(b, &c, padding, phases) && has_own_phases(b, &c, phases)) {
+    bool batched = rank_of(c.x) == c.n + 2, differ = phases_differ(&c, phases);
     if (!batched) c.x = build_unsqueeze(b, c.x, 0);
     Node *y = differ ? of_each_phase(b, &c, padding, phases) : of_phases(b, &c, phases);
     return with_bias(b, &c, y, batched);
