@@ -127,6 +127,26 @@ void fuse_find_panels(const Fusion *f, Group *g) {
   g->rows = !along;
 }
 
+void fuse_find_dense_rows(const Fusion *f, Group *g) {
+  enum { ROW_LEAST = 16, ROW_ENOUGH = 256, ROW_MOST = 1 << 14 };
+  const Node *n = g->nodes.data[0];
+  const ValueType *t = &n->type;
+  bool copies = f->graph->host && g->kind == GROUP_LOOPS && g->nodes.len == 1 &&
+                graph_is(n, OP_nereid_dense_default) && dim_is(g->r, 1) && !g->crossed &&
+                g->strip <= 1 && t->rank > 1 && fuse_same_shape(g, t->rank, t->shape);
+  for (uint32_t i = 0; i < t->rank; i++) copies = copies && dim_is_int(t->shape[i]);
+  if (!copies) return;
+  uint32_t first = t->rank - 1, columns = 1u << first;
+  int64_t row = t->shape[first]->value;
+  while (first > 1 && row < ROW_ENOUGH && row * t->shape[first - 1]->value <= ROW_MOST) {
+    row *= t->shape[--first]->value;
+    columns |= 1u << first;
+  }
+  if (row < ROW_LEAST) return;
+  fuse_axes_domain(f, g, t, columns);
+  g->crossed = g->rows = true;
+}
+
 /* Has the window known sizes, and few positions along its last axis, or loops over them? */
 static bool suits_rows(const Window *w) {
   uint32_t last = w->n - 1;

@@ -24,6 +24,9 @@ void fuse_choose_strips(Fusion *f);
 /* Gives a CPU's copy into panels (planner/tiling/panels.h) the elements of a word as strips.  Its
  * programs take rows of what is copied, or tiles of both orders if that is along the sum. */
 void fuse_find_panels(const Fusion *f, Group *g);
+/* Gives a CPU's copy that makes an operand dense tiles of parts of its rows, so that where a row is
+ * and what is padding above it is computed once for the row. */
+void fuse_find_dense_rows(const Fusion *f, Group *g);
 /* The columns of the strips in which a CPU's programs of a group with vector columns
  * (group_vector_columns) go along rows of images, as equal as may be, and all at the same of spread
  * elements; 0: there are none. */

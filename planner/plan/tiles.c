@@ -426,6 +426,18 @@ static void tiles_crossed(const Tiles *t, const Group *g, PlanStep *s) {
   }
 }
 
+/* The channels of a window over images: its sums are in memory between rows of an image, and lines
+ * next to each other are read ahead by the processor.  With 512 channels of 14x14 the gradient of a
+ * 3x3 weight took 290 us by 32 channels, 155 by 64 and 112 by 128. */
+static int64_t columns_over_images(const Group *g, int64_t columns) {
+  enum { MOST = 128, PROGRAMS = 12 };
+  if (!dim_is_int(g->x) || !dim_is_int(g->planes)) return columns;
+  while (columns < MOST && g->x->value % (2 * columns) == 0 &&
+         g->x->value / (2 * columns) * g->planes->value >= PROGRAMS)
+    columns *= 2;
+  return columns;
+}
+
 /* The sums of a strip's parts and the weights of a row of the window are in registers. */
 static void tiles_row_strips(const Tiles *t, const Group *g, PlanStep *s) {
   const Machine *m = machine_find("cpu");
@@ -438,6 +450,7 @@ static void tiles_row_strips(const Tiles *t, const Group *g, PlanStep *s) {
   }
   /* Two vectors of 5x5 took 189 us for 175, of 3x3 67 us for 87 (32 registers). */
   if (dim_divisible(g->x, 2 * columns) && 2 * held <= m->regs * 3 / 4) columns *= 2;
+  if (group_planes_first(g)) columns = columns_over_images(g, columns);
   FlatTile tile = {(uint32_t)columns, 4};
   add_step_choice(t, s, rows_choice(t, g, 1, columns, &tile));
 }

@@ -64,7 +64,7 @@ static int64_t block_of(int64_t rows, int vectors) {
 /* Rows of a tile: those of the window's row in equal parts, if their blocks have SUMS or more, for
  * which no multiply-add waits; else whole blocks, of which the last ones repeat rows. */
 static int64_t rows_for(int64_t row, int vectors) {
-  enum { SUMS = 8, TILES_MORE = 4 };
+  enum { SUMS = 8, TILES_MORE = 8 };
   int64_t tiles = (row + ROWS_MOST - 1) / ROWS_MOST, block = block_of(0, vectors);
   for (int64_t n = tiles; n <= tiles + TILES_MORE; n++)
     if (row % n == 0 && block_of(row / n, vectors) * vectors >= SUMS) return row / n;
