@@ -126,6 +126,8 @@ typedef struct {
   int64_t block_rows, block_keys;
   Node *kept;       /* gradients of scores, of that of queries; NULL: none */
   bool heads_first; /* in the result */
+  bool widened;     /* gradients are rounded to dtype `given` where kernels leave them */
+  DType given;
   double scale, dropout;
   Dim low, high;
 } Operands;
@@ -651,6 +653,10 @@ static Node *added_query(Build *b, const Operands *x, Node *zeros, Node *of_valu
   return build_transpose(b, sum, 1, 2);
 }
 
+static Node *rounded(Build *b, const Operands *x, Node *gradient) {
+  return x->widened ? build_to(b, gradient, x->given) : gradient;
+}
+
 /* Gradients of keys and of values, and of the query if this kernel adds it up: the node of the
  * kernel. */
 static Node *gradients_of_keys(Build *b, Operands x, const Backward *y, bool adds) {
@@ -665,10 +671,12 @@ static Node *gradients_of_keys(Build *b, Operands x, const Backward *y, bool add
   Node *of_value = gradient_call(b, OP_nereid_attention_grad_value_default, &x, y);
   if (adds) b->items[0] = added_query(b, &x, zeros, of_value);
   Node *of_key = build_op1(b, OP_nereid_attention_grad_key_default, of_value);
-  DType t = key->type.dtype;
+  DType t = x.widened ? x.given : key->type.dtype;
+  of_key = rounded(b, &x, of_key);
   if (!x.heads_first) of_key = build_transpose(b, of_key, 1, 2);
   b->items[1] = build_to(b, sum_heads(b, of_key, key), t);
   Node *kernel = of_value;
+  of_value = rounded(b, &x, of_value);
   if (!x.heads_first) of_value = build_transpose(b, of_value, 1, 2);
   b->items[2] = build_to(b, sum_heads(b, of_value, key), t);
   return kernel;
@@ -679,7 +687,7 @@ static void gradients_by_kept(Build *b, Operands *x, const Backward *y) {
   Node *of_keys = gradients_of_keys(b, *x, y, false);
   x->kept = build_op1(b, OP_nereid_attention_grad_kept_default, of_keys);
   Node *query = gradient_call(b, OP_nereid_attention_grad_query_default, x, y);
-  b->items[0] = build_transpose(b, query, 1, 2);
+  b->items[0] = build_transpose(b, rounded(b, x, query), 1, 2);
 }
 
 /* `n` batches or heads of x from `from` on; one of all of them is each one's. */
@@ -739,15 +747,27 @@ static bool gradients_are_kept(Build *b, Operands *x, const Backward *y, bool of
   return true;
 }
 
+/* On a CPU products of 16-bit floats would widen their operands for each block: they are widened
+ * once, and gradients rounded where kernels leave them. */
+static void widen_operands(Build *b, Operands *x) {
+  if (!b->in.g->host || !dtype_is_half(x->q->type.dtype)) return;
+  x->widened = true;
+  x->given = x->q->type.dtype;
+  x->q = build_widen(b, x->q);
+  x->k = build_widen(b, x->k);
+  x->v = build_widen(b, x->v);
+}
+
 static void fused_gradients(Build *b, double scale, bool of_mask) {
   Operands x = training_operands(b, scale, !of_mask);
   if (x.dropout != 0) x.seed = backward_seed(b, x.dropout);
+  widen_operands(b, &x);
   Backward y = backward_of(b);
   y.grad = build_to(b, y.grad, x.q->type.dtype);
   if (gradients_are_kept(b, &x, &y, of_mask)) return;
   bool adds = !of_mask && adds_query(b, &x);
   Node *query = adds ? NULL : gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);
-  if (query) b->items[0] = build_transpose(b, query, 1, 2);
+  if (query) b->items[0] = build_transpose(b, rounded(b, &x, query), 1, 2);
   gradients_of_keys(b, x, &y, adds);
   if (!of_mask) return;
   Node *scores = build_op1(b, OP_nereid_attention_grad_scores_default, query);

@@ -123,7 +123,7 @@ def words():
     shares, masks that are a function of places, given ones, and those that are added."""
     rng = np.random.default_rng(13)
     for t, s, d, kv in ((16, 3, 16, 3), (49, 49, 32, 3), (130, 131, 48, 1), (70, 263, 16, 3),
-                        (1, 97, 32, 3), (5, 1100, 16, 1)):
+                        (1, 97, 32, 3), (5, 1100, 16, 1), (35, 90, 40, 3), (20, 1100, 24, 3)):
         inputs = qkv(1, 3, t, s, d, kv=kv)
         seen = rng.random((t, s)) < 0.5
         seen[:, 0] = True
@@ -145,7 +145,7 @@ def words():
 def lanes():
     """Rows that are lanes of a CPU: blocks of keys with rests of all kinds."""
     rng = np.random.default_rng(12)
-    for t, s, d in (16, 3, 16), (49, 49, 32), (21, 131, 48), (70, 263, 16):
+    for t, s, d in (16, 3, 16), (49, 49, 32), (21, 131, 48), (70, 263, 16), (35, 90, 40):
         inputs = qkv(1, 2, t, s, d)
         seen = rng.random((t, s)) < 0.5
         seen[2] = False
@@ -159,6 +159,12 @@ def lanes():
     plain("33 rows of shared keys", qkv(1, 6, 33, 21, 16, kv=2), ", enable_gqa=True")
     plain("any rows and keys", qkv(2, 2, 70, 40, 16),
           shapes={"q": [2, 2, "s0", 16], **{n: [2, 2, "s1", 16] for n in "kv"}})
+
+
+    seen = rng.random((1, 1, 20, 1100)) < 0.5
+    for name, mask in ("", {}), (", a mask", {"mask": seen}):
+        plain(f"20 rows by 1100 keys in shares{name}", {**qkv(1, 2, 20, 1100, 24), **mask},
+              groups="attention loops")
 
 
 def rank(name, q, kv, groups="attention", v=None):

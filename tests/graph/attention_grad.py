@@ -188,7 +188,7 @@ def problem(case, devices):
     kinds = [line.split()[1] for line in fused.splitlines() if not line.startswith("#")]
     if status or kinds.count("attention") != case.kernels:
         return f"kernels: {' '.join(kinds) or messages}"
-    keeps = case.kernels > 0 and case.dtype == "f32" and not (case.causal or case.open)
+    keeps = case.kernels > 0 and case.dtype != "f64" and not (case.causal or case.open)
     if keeps != is_kept:
         return f"gradients of scores are {'not ' * keeps}kept"
     for device in devices:
