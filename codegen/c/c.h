@@ -112,6 +112,7 @@ typedef struct {
   bool *streams;          /* by variable id, of parameters: stores through it may stream */
   const char *entry;      /* the kernel's name */
   bool tiles;             /* the machine has a unit for tiles of matrices */
+  bool multiplies_tiles;  /* the program has calls of that unit, which share its tiles' shape */
   bool far_streams;       /* it reads memory faster if it is asked far ahead */
   bool knows_thread;      /* the kernel asks for the number of its thread */
   VEC(const char *) functions; /* of products: their definitions */
@@ -122,6 +123,7 @@ typedef struct {
   const char *row;        /* the iteration of its block that is printed; NULL: its rows are */
   Owner *owners;          /* by variable id, with option debug; else NULL */
   VEC(ProductSums) sums;  /* of products: their loops, zeros and stores */
+  const NestStmt **renamed; /* by variable id: the bitcast whose operand it is; NULL: none */
   const char *results;    /* what the call of a product that stores its sums is given first */
   struct ProductSteps *steps; /* of the loop over a counter that is being printed; NULL: none */
   bool failed;
@@ -192,6 +194,11 @@ const NestStmt *c_partner(const Gen *g, const NestStmt *s);
 bool c_initial_value(const NestStmt *x);
 /* The next of them after s; statements between them run before stores, or after loads. */
 const NestStmt *c_next_column(const Gen *g, const NestStmt *s);
+
+/* ---- renamed.c ---- */
+void c_find_renamed(Gen *g);
+/* Is it nothing but bitcasts whose results have the elements of their operands? */
+bool c_renames(const Gen *g, const NestStmt *s);
 
 /* ---- products.c ---- */
 /* A loop over k that adds products to a block of sums,

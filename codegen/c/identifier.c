@@ -21,7 +21,7 @@ static bool is_word(const char *name) {
       "linux unix i386 mips sparc sun hpux vector pixel far near "
       "vi8 vi16 vi32 vi64 vu8 vu16 vu32 vu64 vf32 vf64 "
       "shared program grid args begin end threads stream at at_0 at_1 at_2 pid_0 pid_1 pid_2 "
-      "TeamBody Waiting waiting program_yield program_tell reach globaltimer_read ";
+      "TeamBody Waiting waiting program_yield program_tell reach tiles globaltimer_read ";
   return is_listed(words, name);
 }
 

@@ -155,6 +155,10 @@ static const char *float_text(Gen *g, DType t, double v) {
 
 const char *c_ref_name(Gen *g, const Ref *r) {
   const char *name = g->names[r->var->id];
+  const NestStmt *cast = g->renamed[r->var->id];
+  if (cast)
+    return c_text(g, "((%s)%s[%s])", c_vector_type(cast->to), g->names[cast->srcs[0].var->id],
+                  c_affine(g, &r->sub));
   return r->var->count == 1 ? name : c_text(g, "%s[%s]", name, c_affine(g, &r->sub));
 }
 

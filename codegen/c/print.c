@@ -29,7 +29,9 @@ static void print_program_function(Gen *g, Text *out, const char *name) {
   for (uint32_t i = 0; i < g->nest->nparams; i++)
     text_printf(out, "  %s = %s;\n", c_declaration(g, g->nest->params[i]), load_argument(g, i));
   if (g->owners) text_puts(out, "  const uint64_t *const reach = REACH(args);\n");
+  if (g->multiplies_tiles) text_puts(out, "  int tiles = 0;\n");
   text_putn(out, g->out.data, g->out.len);
+  if (g->multiplies_tiles) text_puts(out, "  tiles_end(&tiles);\n");
   text_puts(out, "}\n\n");
 }
 
@@ -132,6 +134,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   c_find_expanded(&g);
   c_find_scopes(&g);
   c_find_sums(&g);
+  c_find_renamed(&g);
   c_name_all(&g);
   const char *name = g.entry;
   print_program_function(&g, &body, name);

@@ -459,9 +459,11 @@ static void call_tiles(Gen *g, const ProductLoop *t, const char *rows) {
   c_line(g, "    .sums = (char *)&%s, .sums_row = %lld, .sums_vector = %lld,", first_sum(g, t),
          (long long)(vector * coefficient(sum, t->sum_row)),
          (long long)(vector * coefficient(sum, t->sum_vector)));
-  bool streams = !t->right->mems[0].buffer && !repeats_vectors(t);
-  c_line(g, "    .streams = %s%s});", streams ? "true" : "false",
-         c_sums(g, t->loop) ? ", .made = true" : "");
+  bool once = extent_of(t->row) <= 2 * MACHINE_TILE; /* the vectors are taken again for more rows */
+  bool streams = once && !t->right->mems[0].buffer && !repeats_vectors(t);
+  c_line(g, "    .streams = %s, .near = %s, .shape = &tiles%s});", streams ? "true" : "false",
+         t->right->mems[0].buffer ? "true" : "false", c_sums(g, t->loop) ? ", .made = true" : "");
+  g->multiplies_tiles = true;
 }
 
 /* Steps that are known when the function is compiled take no registers in it. */

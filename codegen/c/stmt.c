@@ -603,11 +603,13 @@ static void load_pairs(Gen *g, const NestStmt *s, const NestStmt *partner, const
   vec_push(g->arena, printed, partner);
 }
 
-/* Does the call of a product do what the statement does, there or where it has been? */
-static bool put_with_product(Gen *g, const NestStmt *s) {
+/* Is the statement no code: does a call of a product do what it does, there or where it has been,
+ * or does it rename an array? */
+static bool put_elsewhere(Gen *g, const NestStmt *s) {
   const ProductSums *sums = c_sums(g, s);
-  if (!sums || (s == sums->loop && !sums->store)) return false;
-  if (s == sums->store) printers[NEST_SERIAL](g, sums->loop);
+  bool called = sums && (s != sums->loop || sums->store);
+  if (!called && !c_renames(g, s)) return false;
+  if (sums && s == sums->store) printers[NEST_SERIAL](g, sums->loop);
   for (uint32_t r = 0; r < s->nregions; r++) g->block += c_count_blocks(s->regions[r]);
   return true;
 }
@@ -615,14 +617,14 @@ static bool put_with_product(Gen *g, const NestStmt *s) {
 void c_block(Gen *g, const NestBlock *b) {
   for (const Declared *d = g->heads[g->block++]; d; d = d->next) {
     const char *how = g->large[d->var->id] ? "static _Thread_local " : "";
-    if (c_has_stored(g, d->var)) continue;
+    if (c_has_stored(g, d->var) || g->renamed[d->var->id]) continue;
     put_unmarked_line(g, c_text(g, "%s%s;", how, c_declaration(g, d->var)));
   }
   size_t rows = 0;
   Printed printed = {0};
   for (const NestStmt *s = b->first; s; s = s->next) {
     g->span = s->span;
-    if (take_printed(&printed, s) || put_with_product(g, s)) continue;
+    if (take_printed(&printed, s) || put_elsewhere(g, s)) continue;
     const NestStmt *last = c_last_column(g, s), *partner = last ? NULL : c_partner(g, s);
     if (last && has_printed(&printed, s, last)) last = NULL;
     if (partner && has_printed(&printed, partner, partner)) partner = NULL;

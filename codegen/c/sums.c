@@ -66,10 +66,31 @@ static bool is_integer_zero(const Ref *r) {
   return r->kind == REF_AFFINE && !r->sub.n && !r->sub.c;
 }
 
-/* Does it write zeros to all of the variable, once each? */
-static bool makes_zeros(const NestStmt *s, const NestVar *v) {
-  Only x;
-  if (!only_statement(s, &x) || numbers_of(&x) != (int64_t)v->count) return false;
+/* The only statement in loops that mentions the variable; false: there are several, or it is in no
+ * loop. */
+static bool statement_of(const NestStmt *s, const NestVar *v, Only *out) {
+  *out = (Only){0};
+  while (s->code == NEST_UNROLL || s->code == NEST_SERIAL) {
+    const NestStmt *found = NULL;
+    if (s->nsrcs || out->depth == LOOPS) return false;
+    out->at[out->depth++] = s->index;
+    for (const NestStmt *x = s->regions[0]->first; x; x = x->next) {
+      if (!mentions(x, v)) continue;
+      if (found) return false;
+      found = x;
+    }
+    if (!found) return false;
+    s = found;
+  }
+  out->s = s;
+  return out->depth > 0;
+}
+
+/* Does it write zeros to all of the variable, once each?  `x` has the statement, which may be
+ * beside others. */
+static bool makes_zeros(const NestStmt *s, const NestVar *v, Only *out) {
+  if (!statement_of(s, v, out) || numbers_of(out) != (int64_t)v->count) return false;
+  const Only x = *out;
   bool moves = x.s->code == NEST_MOV && nest_int(x.s, NA_n, 1) == 1 && !x.s->guard.kind;
   if (!moves || x.s->dsts[0].var != v) return false;
   int64_t reach = 1;
@@ -81,13 +102,16 @@ static bool makes_zeros(const NestStmt *s, const NestVar *v) {
   return !to->c && (is_zero(&x.s->srcs[0]) || is_integer_zero(&x.s->srcs[0]));
 }
 
-/* NULL: there are none, or the product's sums are not all of them. */
+/* The loops that make zeros, or their statement in loops of several; NULL: there are none, or the
+ * product's sums are not all of them. */
 static const NestStmt *zeros_before(const ProductLoop *t) {
   const Ref *sum = &t->product->dsts[0];
   const NestStmt *s = t->loop->prev;
   bool all = extent_of(t->row) * extent_of(t->vector) == (int)sum->var->count && !sum->sub.c;
   while (s && !mentions(s, sum->var)) s = s->prev;
-  return all && s && makes_zeros(s, sum->var) ? s : NULL;
+  Only zeros, only;
+  if (!all || !s || !makes_zeros(s, sum->var, &zeros)) return NULL;
+  return only_statement(s, &only) ? s : zeros.s;
 }
 
 /* ---- stores ---- */

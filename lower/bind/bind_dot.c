@@ -241,6 +241,13 @@ static bool is_called(const Bind *s, const NestStmt *st) {
          left->tile.shape[left->tile.rank - 1] >= least;
 }
 
+/* Does the nearest cache hold the right operand, so that one call takes all rows and columns? */
+static bool is_near(const NestStmt *st) {
+  enum { NEAR_BYTES = 1 << 14, WORD = 4 };
+  const Type *t = &st->mems[1].buffer->tile;
+  return (int64_t)t->shape[t->rank - 2] * t->shape[t->rank - 1] * WORD <= NEAR_BYTES;
+}
+
 static int32_t largest_divisor(int32_t n, int32_t most) {
   while (n % most) most--;
   return most;
@@ -262,13 +269,13 @@ static DimMask shift_mask(DimMask m, int at) {
   return (m & low) | (m & ~low) << 1;
 }
 
-/* `rows`: of a block; 0: as many as registers hold beside its columns. */
-static Block plan_block(Bind *s, int rank, int32_t rows) {
+/* `rows` and `columns`: of a block; 0: as many as registers hold beside its columns. */
+static Block plan_block(Bind *s, int rank, int32_t rows, int32_t columns) {
   Block b = {0, 0, 0};
   const Machine *m = s->u->machine;
   bool expands = machine_has(m, HAS_EXPANDED_LOOPS);
   if (!expands) {
-    b.cols = block_axis(s, rank - 1, machine_block_vectors(m));
+    b.cols = block_axis(s, rank - 1, columns ? columns : machine_block_vectors(m));
     int before = s->ndims, vectors = b.cols ? s->dims[__builtin_ctzll(b.cols)].extent : 1;
     b.rows = block_axis(s, rank - 2, rows ? rows : machine_block_rows(m, vectors));
     if (s->ndims > before) b.cols = shift_mask(b.cols, __builtin_ctzll(b.rows));
@@ -282,6 +289,13 @@ static Block plan_block(Bind *s, int rank, int32_t rows) {
     else b.outer |= bit;
   }
   return b;
+}
+
+static Block plan_tiles(Bind *s, const NestStmt *st, int rank) {
+  const NestBuffer *left = st->mems[0].buffer, *right = st->mems[1].buffer;
+  if (!is_near(st)) return plan_block(s, rank, TILED_ROWS, 0);
+  return plan_block(s, rank, left->tile.shape[left->tile.rank - 2],
+                    right->tile.shape[right->tile.rank - 1]);
 }
 
 /* The byte offset of an operand's element: row or column digits of the accumulator, the batch, and
@@ -482,7 +496,7 @@ static void dot_by_vectors(Bind *s, const NestStmt *st) {
   bind_start(s, NULL, &l);
   NestIndex *own[2];
   for (int i = 0; i < 2; i++) own[i] = cut_vector(s, st->mems[i].buffer, i, l.rank);
-  Block blk = plan_block(s, l.rank, 0);
+  Block blk = plan_block(s, l.rank, 0, 0);
   DimMask both = blk.rows | blk.cols;
   Affine sums = register_subscript(s, both | blk.outer);
   int32_t steps = steps_of_vector(s, st);
@@ -513,7 +527,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   DType t = st->to;
   bool tiled = is_tiled(s, st);
   bind_start(s, NULL, &l);
-  Block blk = plan_block(s, rank, tiled ? TILED_ROWS : 0);
+  Block blk = tiled ? plan_tiles(s, st, rank) : plan_block(s, rank, 0, 0);
   NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[rank - 1]);
   NestBuilder outer = s->b;
   open_outer(s, blk.outer, rank);

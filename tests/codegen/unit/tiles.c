@@ -23,12 +23,14 @@ typedef struct {
   int64_t right_row, right_vector;
   char *sums;
   int64_t sums_row, sums_vector;
-  bool streams, made;
+  bool streams, made, near;
+  int *shape;
 } TileProduct;
 
 static const char functions[] =
     "void product_dot2(const TileProduct *p) { tiles_dot2_i32(p); }\n"
     "void product_dot4(const TileProduct *p) { tiles_dot4_i32(p); }\n"
+    "void end_products(const int *shape) { tiles_end(shape); }\n"
     "int has_unit(void) { return tiles_granted; }\n";
 
 /* The unit as a program. */
@@ -179,7 +181,10 @@ static int row_of(int row, int rows, Spacing how) {
   return how == SCATTERED ? row * 7 % rows : row;
 }
 
-static void check_product(const Case *c, int rows, int vectors, int depth, Spacing how) {
+/* Products of rows that are scattered release the tiles by themselves, others leave their shape to
+ * those that come next. */
+static void check_product(const Case *c, int rows, int vectors, int depth, Spacing how,
+                          int *shape) {
   static _Alignas(VECTOR) char sums[ROWS * (VECTORS + 1) * VECTOR], before[sizeof sums];
   char *left[ROWS];
   uint32_t state = (uint32_t)(rows * 31 + vectors * 7 + depth + (int)how);
@@ -187,7 +192,7 @@ static void check_product(const Case *c, int rows, int vectors, int depth, Spaci
   char *first = c->left_end - rows * step;
   TileProduct p = {rows, vectors, depth, left, NULL, vectors * VECTOR, VECTOR, sums,
                    (vectors + 1) * VECTOR, VECTOR, how == SPACED,
-                   (rows + depth) % 2};
+                   (rows + depth) % 2, vectors % 2, how == SCATTERED ? NULL : shape};
   p.right = c->right_end - depth * p.right_row;
   for (char *x = first; x < c->left_end; x += WORD) *(uint32_t *)x = random_word(&state, c->bytes);
   for (const char *x = p.right; x < c->right_end; x += WORD)
@@ -213,11 +218,16 @@ static void check_product(const Case *c, int rows, int vectors, int depth, Spaci
 static void check_all(const Case *c) {
   static const int rows[] = {1, 5, 16, 17, 31, 32, ROWS};
   static const int depths[] = {16, 31, 128, DEPTH};
+  void (*end)(const int *) = dlsym(c->library, "end_products");
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
     for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
-      for (int v = 1; v <= VECTORS; v++)
-        for (Spacing how = SPACED; how < SPACINGS; how++)
-          check_product(c, rows[r], v, depths[d], how);
+      for (int v = 1; v <= VECTORS; v++) {
+        int shape = 0;
+        for (Spacing how = SPACED; how < SPACINGS; how++) {
+          check_product(c, rows[r], v, depths[d], how, &shape);
+          if (how == CLAMPED) end(&shape);
+        }
+      }
 }
 
 /* Does the unit, or else a program of vectors, compute? */
