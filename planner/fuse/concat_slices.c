@@ -242,11 +242,18 @@ static bool is_gradient(const Node *n) {
                       OP_nereid_attention_grad_key_default);
 }
 
-/* The gradient of which n is a view, if nothing else reads it; NULL: it is none. */
+/* Is it a gradient that its kernel rounds where it leaves it? */
+static bool is_rounded(const Uses *u, const Node *n) {
+  if (!graph_is(n, OP_aten_to_dtype)) return false;
+  const Node *of = n->args[0].node;
+  return is_gradient(of) && is_used_once(u, of);
+}
+
+/* The gradient of which n is a view, or its rounding, if nothing else reads it; NULL: it is none. */
 static Node *gradient_of(const Uses *u, Node *n) {
   for (; prim_is_view(n); n = view_operand(n))
     if (n->id < u->nids && !is_used_once(u, n)) return NULL;
-  return is_gradient(n) && is_used_once(u, n) ? n : NULL;
+  return (is_gradient(n) || is_rounded(u, n)) && is_used_once(u, n) ? n : NULL;
 }
 
 /* Is it a gradient that nothing else reads, in the order in which its kernel computes it? */

@@ -29,7 +29,7 @@ typedef struct {
   const Fusion *f;
   const Group *group;
   const Node *apart; /* used at an index that is not its own; NULL: none is */
-  bool inserts;      /* the use writes it to a slice */
+  bool moves;        /* the use writes it to a slice, or rounds it */
 } Check;
 
 /* Is it the gradient of keys, in the shape of that of values, whose kernel computes both? */
@@ -45,7 +45,7 @@ static void check_use(Node *operand, const Dim *index, void *ctx) {
   Check *c = ctx;
   if (c->f->of[operand->id] != c->group) return;
   PrimKind kind = prim_kind(operand->op);
-  bool part = kind == PRIM_PART && !(c->inserts && is_key_like_value(operand));
+  bool part = kind == PRIM_PART && !(c->moves && is_key_like_value(operand));
   if (kind == PRIM_INSERTED || part || kind == PRIM_SCATTER) c->apart = operand;
   Dim own[GRAPH_RANK_MAX];
   group_index(c->f, c->group, operand, own);
@@ -56,7 +56,7 @@ static void check_use(Node *operand, const Dim *index, void *ctx) {
 /* Does n use nodes of its group at their own indices only? */
 static FuseStop uses_fit(const Fusion *f, const Group *g, Node *n) {
   Dim index[GRAPH_RANK_MAX];
-  Check c = {f, g, NULL, is_insert(n)};
+  Check c = {f, g, NULL, is_insert(n) || graph_is(n, OP_aten_to_dtype)};
   group_read_index(f, g, n, index);
   if (prim_of_kernel(n)) return (FuseStop){0};
   if (!prim_has_template(prim_kind(n->op))) each_use_at(f, n, index, check_use, &c);

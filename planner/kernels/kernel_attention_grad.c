@@ -329,7 +329,7 @@ static const char *share_text(const AttentionWriter *w) {
 /* Stores what the kernel has computed; `keys`: the gradient of keys, or NULL. */
 static void store_results(AttentionWriter *w, Node *keys, Dim column, const char *width) {
   bool stored = keys && w->k->f->stored[keys->id];
-  if (keys && !stored) remember_grad_key(w, keys);
+  if (keys) remember_grad_key(w, keys);
   product_epilogue(w->k);
   if (stored) store_grad_key(w, keys, column, width);
 }
