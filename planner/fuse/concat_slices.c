@@ -249,7 +249,7 @@ static bool is_rounded(const Uses *u, const Node *n) {
   return is_gradient(of) && is_used_once(u, of);
 }
 
-/* The gradient of which n is a view, or its rounding, if nothing else reads it; NULL: it is none. */
+/* The gradient of which n is a view, or its rounding, if nothing else reads that; NULL: none. */
 static Node *gradient_of(const Uses *u, Node *n) {
   for (; prim_is_view(n); n = view_operand(n))
     if (n->id < u->nids && !is_used_once(u, n)) return NULL;
