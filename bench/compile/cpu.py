@@ -33,6 +33,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import queue
@@ -359,7 +360,7 @@ def row(r, sides):
     def cell(side, text):
         return text(r[side]) if side in r else "-"
 
-    least = min(r[s]["least"] for s in sides if s != "nereid" and s in r)
+    least = min((r[s]["least"] for s in sides if s != "nereid" and s in r), default=math.nan)
     cells = [r["case"]]
     cells += [cell(s, lambda t: f'{t["median"]:.4g}, {t["least"]:.4g}') for s in sides]
     cells += [cell("nereid", lambda t: f'{least / t["least"]:.2f}')] if "nereid" in sides else []
