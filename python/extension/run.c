@@ -35,6 +35,38 @@ static int read_described_tensor(PyObject *d, WholeTensor *out) {
   return copy_sizes(strides, out->t.strides, (int32_t)n);
 }
 
+/* What `__array_struct__` of an array of NumPy's gives (its array interface, version 3). */
+typedef struct {
+  int two, ndim;
+  char kind;
+  int bytes, flags;
+  intptr_t *shape, *strides;
+  void *data;
+} ArrayStruct;
+
+/* Numbers in the machine's byte order; strides come in bytes. */
+static int read_array(PyObject *capsule, WholeTensor *out) {
+  const ArrayStruct *a = PyCapsule_GetPointer(capsule, NULL);
+  if (!a) return -1;
+  static const char STRIDES[] =
+      "an array whose strides are no multiples of its elements: copy it";
+  if (a->ndim > RANK_MAX)
+    return PyErr_SetString(PyExc_ValueError, "a tensor has too many axes"), -1;
+  uint8_t code = a->kind == 'i' ? 0 : a->kind == 'u' ? 1 : a->kind == 'f' ? 2 : 6;
+  out->t = (nereid_tensor){.data = a->data,
+                           .device = {1, 0},
+                           .ndim = a->ndim,
+                           .dtype = {code, (uint8_t)(8 * a->bytes), 1},
+                           .shape = out->sizes,
+                           .strides = out->sizes + RANK_MAX};
+  for (int i = 0; i < a->ndim; i++) {
+    out->sizes[i] = a->shape[i];
+    out->sizes[RANK_MAX + i] = a->strides[i] / a->bytes;
+    if (a->strides[i] % a->bytes) return PyErr_SetString(PyExc_TypeError, STRIDES), -1;
+  }
+  return 0;
+}
+
 static int read_number(PyObject *v, WholeTensor *out) {
   out->number = PyLong_AsLongLong(v);
   if (out->number == -1 && PyErr_Occurred()) return -1;
@@ -42,10 +74,12 @@ static int read_number(PyObject *v, WholeTensor *out) {
   return 0;
 }
 
-/* A tensor, a description of one as a tuple, or an integer.  The object must outlive `out`. */
+/* A tensor, a description of one as a tuple, a capsule of NumPy's, or an integer.  The object, or
+ * the array that the capsule is of, must outlive `out`. */
 static int read_whole(State *s, PyObject *v, WholeTensor *out) {
   if (PyTuple_Check(v)) return read_described_tensor(v, out);
   if (PyLong_Check(v)) return read_number(v, out);
+  if (PyCapsule_CheckExact(v)) return read_array(v, out);
   int found = read_exchanged_tensor(s, v, &out->t);
   if (found > 0) return 0;
   if (!found) PyErr_SetString(PyExc_TypeError, "an input is no tensor");

@@ -121,10 +121,14 @@ def _of_interface(interface: dict, device: tuple[int, int], dtype: Any = None):
 
 
 def _describe(value: Any) -> Any:
-    """What the extension reads: a tensor with a table of DLPack, an integer, or (address, sizes,
-    strides in elements, device, dtype)."""
+    """What the extension reads: a tensor with a table of DLPack, NumPy's structure of an array, an
+    integer, or (address, sizes, strides in elements, device, dtype)."""
     if hasattr(type(value), "__dlpack_c_exchange_api__"):
         return value
+    if hasattr(type(value), "__array_struct__"):
+        dtype = value.dtype
+        if dtype.isbuiltin == 1 and dtype.kind in "fiub":  # of this byte order
+            return value.__array_struct__
     interface = getattr(value, "__cuda_array_interface__", None)
     if isinstance(interface, dict):
         return _of_interface(interface, (CUDA, 0))

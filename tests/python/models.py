@@ -157,6 +157,11 @@ def check_mistakes():
     raises("no tensor", TypeError, lambda: model(W, "x"), "str")
     raises("complex numbers", TypeError, lambda: model(W, x.astype("complex64")), "'<c8'")
     raises("big-endian numbers", TypeError, lambda: model(W, x.astype(">f4")), "big-endian")
+    packed = np.zeros((3, 4), [("first", "i1"), ("second", "f4")])["second"]
+    raises("rows of five bytes", TypeError, lambda: model(W, packed), "no multiples")
+    fixed = x.copy()
+    fixed.flags.writeable = False
+    check(np.array_equal(model(W, fixed)[0], 4 * x), "an array that is not to be written")
     small = np.zeros((2, 4), "float32")
     raises("a small output", error, lambda: model.run(W, x, out=[small, None, None]), "output 0")
     raises("outputs", TypeError, lambda: model.run(W, x, out=[None]), "returns 3 values")
