@@ -45,6 +45,7 @@ typedef struct PlanCompiler {
   uint32_t *buffer_of; /* by node id: 1 + the buffer's number */
   VEC(PlanBuffer) buffers;
   VEC(PlanStep) once, steps;
+  Arena *written; /* kernels before those of equal texts are one function */
   VEC(PlanRead) reads;
   uint32_t nrecords; /* names of such buffers that were tried */
 } PlanCompiler;
@@ -254,7 +255,7 @@ static void write_call(PlanCompiler *c, const Group *g, Written *out) {
   s.cost = &c->costs[g->number];
   s.kernel = pool_name(c->g->names, name);
   s.library = library_find(name);
-  *out = (Written){.kernel = kernel_new(c->fusion, g, c->g->arena), .step = s};
+  *out = (Written){.kernel = kernel_new(c->fusion, g, c->written), .step = s};
   for (uint32_t i = 0; i < n->nargs; i++)
     if (n->args[i].kind == ARG_NODE && n->args[i].node->type.kind == VALUE_TENSOR)
       kernel_buffer(out->kernel, in_memory(n->args[i].node));
@@ -380,7 +381,7 @@ static void add_call_arguments(PlanCompiler *c, PlanStep *s) {
 }
 
 static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
-  Arena *a = c->g->arena;
+  Arena *a = c->written;
   if (g->kind == GROUP_LIBRARY) {
     write_call(c, g, out);
     return;
@@ -441,7 +442,7 @@ static void add_step(PlanCompiler *c, const Group *g, Written *w) {
 /* All kernels are written before buffers are chosen: who reads a value last is known then. */
 static Written *write_kernels(PlanCompiler *c) {
   uint32_t n = (uint32_t)c->fusion->groups.len;
-  Written *all = ARENA_ARRAY(c->g->arena, Written, n);
+  Written *all = ARENA_ARRAY(c->written, Written, n);
   Kernel **kernels = ARENA_ARRAY(c->g->arena, Kernel *, n);
   for (uint32_t i = 0; i < n; i++) {
     write_kernel(c, c->fusion->groups.data[i], &all[i]);
@@ -603,6 +604,7 @@ static void make_plan(PlanCompiler *c) {
   c->buffer_of = ARENA_ARRAY(c->g->arena, uint32_t, c->g->nids);
   c->functions = functions_new(c->g->arena);
   c->costs = cost_of_groups(c->fusion);
+  c->written = arena_child(c->g->arena);
   Written *written = write_kernels(c);
   add_inputs(c);
   uint32_t ngroups = (uint32_t)c->fusion->groups.len;
@@ -611,6 +613,7 @@ static void make_plan(PlanCompiler *c) {
     add_step(c, c->fusion->groups.data[i], &written[i]);
   }
   add_reads(c, ngroups);
+  arena_free(c->written);
   join_small_steps(c);
   finish_reads(c);
   add_loops(c);

@@ -147,7 +147,8 @@ def run(folder, types, data, suffix):
     path = folder / f"w.{suffix}"
     path.write_bytes(data)
     done = subprocess.run([NEREID, "graph", folder / "graph.py", "--weights", path, "--device",
-                           "interp", "--out-dir", folder / "out"], capture_output=True, text=True)
+                           "interp", "--out-dir", folder / "out"], capture_output=True, text=True,
+                          errors="replace")
     if done.returncode == 1:
         return done.stderr
     if done.returncode:
