@@ -52,6 +52,7 @@ X(transpose_products, PRIMS, PRIMS, pass_transpose_products, FUSED | FOR_CPU, 0,
 X(round_operands, PRIMS, PRIMS, pass_round_operands, FUSED | FOR_GPU, 0, "rounds operands of large products in TF32 where they are in memory") \
 X(split_k, PRIMS, PRIMS, pass_split_k, FUSED, 0, "cuts the sum over k of products with few programs into parts, which a reduction adds") \
 X(split_reductions, PRIMS, PRIMS, pass_split_reductions, FUSED | FOR_GPU, 0, "cuts reductions with few programs, or of columns, into parts, and scans with few programs") \
+X(split_columns, PRIMS, PRIMS, pass_split_columns, FUSED | FOR_CPU, 0, "cuts sums of columns into parts, whose programs go through whole rows") \
 X(simplify_prims, PRIMS, PRIMS, pass_simplify, 0, 0, "simplify, once more: for equal nodes and casts to the same dtype that decompose leaves") \
 X(order_few_rows, PRIMS, PRIMS, pass_order_few_rows, FUSED | FOR_CPU, 0, "puts operands of these products in the order in which vectors read them") \
 X(freeze, PRIMS, PRIMS, pass_freeze, FROZEN, 0, "folds scales of products into their weights, and stores weights in the order in which they are read; not in mode eager") \

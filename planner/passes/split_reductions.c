@@ -294,17 +294,21 @@ typedef struct {
   uint32_t first, rest;
 } Cut;
 
+static bool cut_off(Build *b, OpId op, Node *x, uint32_t set, const Part *p, Cut *out) {
+  bool within = p->inner > 1;
+  if (within && rank_of(x) == GRAPH_RANK_MAX) return false;
+  if (within) set = set_with_axis_cut(set, p->axis) | 2u << p->axis;
+  out->x = within ? cut_axis(b, op, x, p) : x;
+  out->first = within ? set_with_axis_cut(p->whole, p->axis) | 2u << p->axis : p->whole;
+  out->rest = set & ~out->first;
+  return true;
+}
+
 /* `whole_parts`: not one that is to be padded. */
 static bool cut(Build *b, OpId op, Node *x, uint32_t set, bool again, bool whole_parts, Cut *out) {
   Part p;
   if (!is_worth_cutting(b, x, set, again, &p) || (whole_parts && p.pads)) return false;
-  bool within = p.inner > 1;
-  if (within && rank_of(x) == GRAPH_RANK_MAX) return false;
-  if (within) set = set_with_axis_cut(set, p.axis) | 2u << p.axis;
-  out->x = within ? cut_axis(b, op, x, &p) : x;
-  out->first = within ? set_with_axis_cut(p.whole, p.axis) | 2u << p.axis : p.whole;
-  out->rest = set & ~out->first;
-  return true;
+  return cut_off(b, op, x, set, &p, out);
 }
 
 /* Reduced axes have one element. */
@@ -474,6 +478,48 @@ bool pass_split_reductions(Graph *g) {
     if (!is_reduction(n) && !is_scan_of_parts(n)) continue;
     Build b = build_at(g, n);
     if (!setjmp(b.in.failed)) (is_reduction(n) ? split_reduction : split_scan)(&b, n);
+  }
+  return diag_errors(g->diags) == 0;
+}
+
+/* ---- sums of columns, on CPUs ----
+ *
+ * A program goes through whole rows, in which memory is in order, and has a sum for each column.
+ * Parts are programs for other cores, and their sums are short. */
+
+enum { CPU_ELEMENTS_MIN = 1 << 18, CPU_COLUMNS_MIN = 64, CPU_PART_MIN = 32, CPU_PART_MAX = 64 };
+enum { CPU_ROWS_MIN = 4 * CPU_PART_MAX };
+
+/* Sums that what they add meets again are of one kernel with that, as those of norms. */
+static bool are_columns_cut(Build *b, const Node *n, Node *x, uint32_t set, Part *p) {
+  Dim rows = build_count(b, x, set), columns = build_count(b, x, all_axes(x) & ~set);
+  if (!dtype_is_float(x->type.dtype) || !dim_is_int(rows) || !dim_is_int(columns)) return false;
+  if (columns->value < CPU_COLUMNS_MIN || rows->value < CPU_ROWS_MIN) return false;
+  if (rows->value * columns->value < CPU_ELEMENTS_MIN) return false;
+  if (reduced_as_columns(b->in.g, x, set) != set) return false;
+  if (has_results(x) || comes_back(b->in.g, n, x)) return false;
+  return find_part(b->in.g, x, set, CPU_PART_MIN, CPU_PART_MAX, false, p);
+}
+
+static void split_sum(Build *b, Node *n) {
+  Node *x = build_self(b);
+  uint32_t set = infer_axes_arg(&b->in, "dim", rank_of(x));
+  OpId op = n->op->id;
+  Part p;
+  Cut c;
+  if (!are_columns_cut(b, n, x, set, &p) || !cut_off(b, op, x, set, &p, &c)) return;
+  Node *y = build_reduce(b, op, build_reduce(b, op, c.x, c.first, true), c.rest, true);
+  const ValueType *t = &n->type;
+  Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
+  build_become(b, OP_aten_view_default, 2, args);
+}
+
+bool pass_split_columns(Graph *g) {
+  for (Node *n = g->first, *next; n; n = next) {
+    next = n->next;
+    if (!graph_is(n, OP_aten_sum_dim_IntList)) continue;
+    Build b = build_at(g, n);
+    if (!setjmp(b.in.failed)) split_sum(&b, n);
   }
   return diag_errors(g->diags) == 0;
 }

@@ -455,19 +455,21 @@ static void tiles_row_strips(const Tiles *t, const Group *g, PlanStep *s) {
   add_step_choice(t, s, rows_choice(t, g, 1, columns, &tile));
 }
 
-/* Sums of columns go through memory in order: a tile is a row, or a piece of one that leaves
- * programs for other cores.  Gradients of GELU of 1,024 rows of 3,072 with their sum by tiles of
- * 8x32, 1x128, 1x256, 1x512, 1x3,072 take 19.5, 14.7, 8.6, 6.4, 5.3 ms on one core of a Sapphire
- * Rapids, by 4x128 18.7.  One sum adds so many rows at most. */
-enum { WIDE = 256, WIDE_HALF = WIDE / 2, WIDE_ROWS = 4096 };
+/* Sums of columns go through memory in order: a tile is a row where there are programs for other
+ * cores (split_columns), else a piece of one.  Gradients of GELU of 1,024 rows of 3,072 with their
+ * sum by tiles of 8x32, 1x128, 1x256, 1x512, 1x3,072 take 19.5, 14.7, 8.6, 6.4, 5.3 ms on one core
+ * of a Sapphire Rapids, by 4x128 18.7.  One sum adds so many rows at most. */
+enum { WIDE_PIECE = 256, WIDE_ROW = 4096, WIDE_ROWS = 4096, WIDE_LEAST = 64 };
 
-/* Columns of such a tile; 0: it has other rows. */
+/* Columns of such a tile, pieces as equal as may be; 0: it has other rows. */
 static int64_t wide_columns(const Group *g, int64_t most) {
-  if (!dim_is_int(g->x) || g->x->value < WIDE_HALF / 2) return 0;
+  enum { VECTOR = 16 };
+  if (!dim_is_int(g->x) || g->x->value < WIDE_LEAST) return 0;
   if (g->r->value > smaller_of(WIDE_ROWS, most) || group_is_window(g)) return 0;
-  int64_t whole = power_of_2(g->x->value, 1);
-  if (whole <= WIDE) return whole;
-  return g->x->value % WIDE && g->x->value % WIDE_HALF == 0 ? WIDE_HALF : WIDE;
+  bool rows = g->planes && !dim_is(g->planes, 1);
+  int64_t each = rows ? WIDE_ROW : WIDE_PIECE, pieces = (g->x->value + each - 1) / each;
+  int64_t columns = (g->x->value + pieces - 1) / pieces;
+  return (columns + VECTOR - 1) / VECTOR * VECTOR;
 }
 
 /* A CPU's vectors are neighbours among the columns; a loop takes a few rows at a time, and what is
