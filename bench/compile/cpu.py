@@ -188,6 +188,33 @@ def be_late(*_):
     raise Late
 
 
+def children(process):
+    """Those of a process and of its threads, and theirs."""
+    found = []
+    for task in pathlib.Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            text = task.read_text()
+        except OSError:  # it has ended
+            continue
+        for child in map(int, text.split()):
+            found += [child, *children(child)]
+    return found
+
+
+def stop_compilers():
+    """Inductor's, which would go on beside the timed calls."""
+    compiling = sys.modules.get("torch._inductor.async_compile")
+    if compiling and compiling.get_compile_threads() > 1:
+        compiling.AsyncCompile.pool().shutdown(wait=False, cancel_futures=True)
+    for _ in range(3):  # a thread may have begun another one
+        for child in children(os.getpid()):
+            try:
+                os.kill(child, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.2)
+
+
 def model_of(case, args):
     """The model, its inputs, and what is done with it."""
     import torch
@@ -213,6 +240,7 @@ def first_calls(case, args):
                 prepare_inductor()
             sides[side] = make(side, model, inputs, args, kind)
         except Late:
+            stop_compilers()
             break
         except Exception as problem:  # of another's exporter or compiler
             if side == "nereid":
