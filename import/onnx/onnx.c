@@ -15,7 +15,7 @@ static bool report_lacks(Onnx *r) {
     diag_note(r->diags, r->location, N_GRAPH_UNSUPPORTED, l->what, l->nodes,
               l->nodes == 1 ? "" : "s", l->first, "");
   }
-  if (r->has_strings) diag_hint(r->diags, "%s", H_ONNX_STRINGS);
+  diag_hint(r->diags, "%s", r->has_strings ? H_ONNX_STRINGS : H_ONNX_LACKS);
   return false;
 }
 
