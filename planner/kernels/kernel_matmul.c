@@ -264,13 +264,13 @@ static const char *near_computed(Kernel *k, Dim right_k) {
 
 /* The lines that load the right operand of a program that copies it, or make its words of elements
  * of several rows. */
-static const char *near_lines(Kernel *k, NearOrder order, Dim right_k, int64_t word) {
+static const char *near_lines(Kernel *k, const NearColumns *near, Dim right_k, int64_t word) {
   Dims *d = k->graph->dims;
-  if (order == NEAR_COMPUTED) return near_computed(k, right_k);
-  if (order != NEAR_WORDS) {
+  if (near->order == NEAR_COMPUTED) return near_computed(k, right_k);
+  if (near->order != NEAR_WORDS) {
     Dim row = dim_mul(d, right_k, dim_int(d, word));
-    return arena_printf(k->arena, "    right = tl.load(%s, mask=nmask, other=0)\n",
-                        near_right(k, row, word));
+    const char *mask = near->in_place ? "" : ", mask=nmask, other=0";
+    return arena_printf(k->arena, "    right = tl.load(%s%s)\n", near_right(k, row, word), mask);
   }
   Text out = text_new(k->arena);
   int bits = 32 / (int)word;
@@ -308,6 +308,7 @@ static void kernel_near_columns(Text *out, Kernel *k, const NearColumns *near) {
   int64_t word = word_of_panels(k);
   Dim run = dim_floordiv(k->graph->dims, g->extent[3], dim_int(k->graph->dims, word));
   PanelAxes x = bind_panel_axes(k, g->extent[1], run);
+  const char *right = near_lines(k, near, x.right_k, word);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
                   {"k", kernel_index(k, run, NULL)},
@@ -317,7 +318,8 @@ static void kernel_near_columns(Text *out, Kernel *k, const NearColumns *near) {
                   {"precision", word_precision(word)},
                   {"after", product_indented(k, after_sums(word), 4)},
                   {"left", left_pointers(k, matrix_left(k, x.row, x.left_k))},
-                  {"right", near_lines(k, near->order, x.right_k, word)}};
+                  {"copied", near->in_place ? "" : right},
+                  {"in_place", near->in_place ? product_indented(k, right, 4) : ""}};
   product_epilogue(k);
   const char *body = product_indented(k, k->body.data, 4);
   k->body = text_new(k->arena);
@@ -330,17 +332,16 @@ static const char *steps_of_panels(Dim k) {
   return tiling_panel_depth(k->value) == k->value ? "tl.static_range" : "range";
 }
 
-/* The kernel of a product whose right operand is packed in panels (panels.h), or read in place, by
- * so many columns a program. */
-static void kernel_panels(Text *out, Kernel *k, int64_t in_place) {
+/* The kernel of a product whose right operand is packed in panels (panels.h). */
+static void kernel_panels(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   const Node *n = g->nodes.data[0];
   bool windows = prim_kind(n->op) == PRIM_CONVOLUTION;
-  Node *panels = in_place ? NULL : panels_of(n->args[1].node);
+  Node *panels = panels_of(n->args[1].node);
   int64_t word = word_of_panels(k);
-  Dim width = panels ? panels->type.shape[2] : dim_int(d, in_place);
-  Dim length_of_panel = panels ? panels->type.shape[1] : g->extent[3], run = length_of_panel;
+  Dim width = panels->type.shape[2], length_of_panel = panels->type.shape[1];
+  Dim run = length_of_panel;
   if (windows) run = dim_floordiv(d, panels_run(k->graph, n), dim_int(d, word));
   Dim count = dim_floordiv(d, dim_add(d, g->extent[2], dim_sub(d, width, dim_int(d, 1))), width);
   PanelAxes x = bind_panel_axes(k, g->extent[1], run);
@@ -356,8 +357,7 @@ static void kernel_panels(Text *out, Kernel *k, int64_t in_place) {
   Dim step = windows ? dim_add(d, dim_mul(d, position, run), x.right_k) : x.right_k;
   Dim own = dim_add(d, dim_mul(d, g->index[0], count), panel);
   const char *left_text = left_pointers(k, left), *length = kernel_index(k, run, NULL);
-  const char *right_text =
-      panels ? right_pointers(k, panels, own, step, column) : near_right(k, x.right_k, 1);
+  const char *right_text = right_pointers(k, panels, own, step, column);
   const char *turns = kernel_index(k, outer, NULL);
   Slot slots[] = {{"m", kernel_extent(k, g->extent[1])},
                   {"n", kernel_extent(k, g->extent[2])},
@@ -915,9 +915,8 @@ static bool kernel_on_host(Text *out, Kernel *k) {
   bool panels = k->graph->host && panels_of(n->args[1].node);
   NearColumns near = {0};
   if (turned) kernel_turned(out, k, turned);
-  else if (panels) kernel_panels(out, k, 0);
+  else if (panels) kernel_panels(out, k);
   else if (!near_columns_of(k->graph, n, &near)) return false;
-  else if (near.in_place) kernel_panels(out, k, near.tile.bn);
   else kernel_near_columns(out, k, &near);
   return true;
 }

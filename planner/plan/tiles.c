@@ -695,18 +695,11 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
 static StepChoice near_choice(const Tiles *t, const Group *g, const NearColumns *near) {
   const Dim *e = g->extent;
   const Tile *tile = &near->tile;
-  int64_t bytes = e[3]->value * dtype_bytes(g->nodes.data[0]->args[0].node->type.dtype);
   StepChoice c = choice_new(t);
   add_choice_constexpr(t, &c, "BM", tile->bm);
   add_choice_constexpr(t, &c, "BN", tile->bn);
-  if (near->in_place) {
-    add_choice_constexpr(t, &c, "BK", tile->bk);
-    add_choice_constexpr(t, &c, "BAND", tiling_panel_band(tile->bm, bytes));
-  } else {
-    add_choice_constexpr(t, &c, "ROWS", near->rows);
-  }
-  c.grid[0] = dim_mul(t->graph->dims,
-                      blocks_of_size(t, e[1], near->in_place ? tile->bm : near->rows),
+  add_choice_constexpr(t, &c, "ROWS", near->rows);
+  c.grid[0] = dim_mul(t->graph->dims, blocks_of_size(t, e[1], near->rows),
                       blocks_of_size(t, e[2], tile->bn));
   c.grid[1] = e[0];
   return c;

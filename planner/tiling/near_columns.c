@@ -33,8 +33,7 @@ static bool matrix_strides(Graph *g, Node *n, Dim stride[2]) {
 
 enum { ROWS_LEAST = 16, COLUMNS_LEAST = 8, DEPTH_LEAST = 16, DEPTH_MOST = 1024 /* words */ };
 
-/* Is a panel the whole matrix, with rows next to each other?  Rows that are apart are in few sets
- * of a cache. */
+/* Is a panel the whole matrix, with rows next to each other?  A dot copies rows that are apart. */
 static bool is_panel(const Product *p, int width, const Dim stride[2]) {
   return p->n == width && dim_is(stride[1], 1) && dim_is(stride[0], width);
 }

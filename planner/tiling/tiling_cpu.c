@@ -166,16 +166,17 @@ static int64_t blocks_of_program(int64_t blocks, int64_t panels, int64_t panel) 
   return best;
 }
 
-/* Blocks without a rest take less: the rows of one whose last rows are one row are copied.  Two
+/* Blocks without a rest take less: the rows of a last block that repeats one are copied.  Two
  * blocks of many share a panel. */
 static Tile unit_panels(const PanelProduct *p) {
   Tile best = {MACHINE_TILE, p->width, tiling_panel_depth(p->run), 1, 1};
   double least = INFINITY;
   for (int bm = UNIT_ROWS; p->m && bm > 0; bm--) {
-    double steps = ceil((double)p->k / MACHINE_TILE), more = p->m % bm ? UNIT_COPY * bm : 0;
+    double steps = ceil((double)p->k / MACHINE_TILE);
     double programs = (double)p->batch * ceil((double)p->m / bm) * ceil((double)p->n / p->width);
-    double each = steps * (unit_step(bm, p->width) + more) + UNIT_BLOCK;
+    double each = steps * unit_step(bm, p->width) + UNIT_BLOCK;
     double time = ceil(programs / PROCESSORS) * each;
+    if (p->m % bm) time += steps * UNIT_COPY * bm; /* of the last block, in parallel */
     if (time >= least) continue;
     best.bm = bm;
     least = time;
