@@ -237,6 +237,19 @@ static const char *near_right(Kernel *k, Dim row, int64_t word) {
   return *cast ? arena_printf(k->arena, "(%s)%s", text, cast) : text;
 }
 
+/* The pointers of element (batch, row, column) of an operand. */
+static const char *element_text(Kernel *k, Node *operand, Dim row, Dim column) {
+  ConcatSource p = {.operand = operand, .index = {k->group->index[0]}};
+  uint32_t matrix = operand->type.rank - 2;
+  p.index[matrix] = row;
+  p.index[matrix + 1] = column;
+  product_source(k, &p);
+  const ValueType *t = &p.operand->type;
+  Dim offset = linear_of_index(k->graph->dims, p.index, t->shape, t->rank);
+  return arena_printf(k->arena, "%s + %s", kernel_buffer(k, p.operand),
+                      kernel_index(k, offset, NULL));
+}
+
 /* Lines that compute a right operand that is in no memory. */
 static const char *near_computed(Kernel *k, Dim right_k) {
   const Group *g = k->group;
@@ -262,6 +275,27 @@ static const char *near_computed(Kernel *k, Dim right_k) {
   return lines;
 }
 
+/* Lines that make words of the operand's elements, which follow each other along axis `along` of
+ * its rows and columns; `at`: the word's index there. */
+static const char *words_of_parts(Kernel *k, const char *to, Node *operand, Dim at[2], int along,
+                                  const char *mask) {
+  Dims *d = k->graph->dims;
+  Text out = text_new(k->arena);
+  int64_t word = strided_word(operand->type.dtype);
+  int bits = 32 / (int)word;
+  for (int64_t i = 0; i < word; i++) {
+    Dim part[] = {at[0], at[1]};
+    part[along] = dim_add(d, dim_mul(d, at[along], dim_int(d, word)), dim_int(d, i));
+    text_printf(&out,
+                "    %s_part = tl.load((%s).to(tl.pointer_type(tl.uint%d))%s)\n"
+                "    %s = %s(%s_part.to(tl.int32)%s)\n",
+                to, element_text(k, operand, part[0], part[1]), bits, mask, to,
+                i ? arena_printf(k->arena, "%s | ", to) : "", to,
+                i ? arena_printf(k->arena, " << %d", (int)i * bits) : "");
+  }
+  return out.data;
+}
+
 /* The lines that load the right operand of a program that copies it, or make its words of elements
  * of several rows. */
 static const char *near_lines(Kernel *k, const NearColumns *near, Dim right_k, int64_t word) {
@@ -272,17 +306,19 @@ static const char *near_lines(Kernel *k, const NearColumns *near, Dim right_k, i
     const char *mask = near->in_place ? "" : ", mask=nmask, other=0";
     return arena_printf(k->arena, "    right = tl.load(%s%s)\n", near_right(k, row, word), mask);
   }
-  Text out = text_new(k->arena);
-  int bits = 32 / (int)word;
-  for (int64_t i = 0; i < word; i++) {
-    Dim row = dim_add(d, dim_mul(d, right_k, dim_int(d, word)), dim_int(d, i));
-    text_printf(&out,
-                "    part = tl.load((%s).to(tl.pointer_type(tl.uint%d)), mask=nmask, other=0)\n"
-                "    right = %s(part.to(tl.int32)%s)\n",
-                near_right(k, row, 1), bits, i ? "right | " : "",
-                i ? arena_printf(k->arena, " << %d", (int)i * bits) : "");
-  }
-  return out.data;
+  Dim at[] = {right_k, k->group->index[2]};
+  Node *right = k->group->nodes.data[0]->args[1].node;
+  return words_of_parts(k, "right", right, at, 0, ", mask=nmask, other=0");
+}
+
+/* The lines that load a block of rows, or make their words where memory has these at any byte. */
+static const char *near_left(Kernel *k, Dim row, Dim left_k, int64_t word) {
+  Left left = matrix_left(k, row, left_k);
+  if (dim_divisible(left.offset, word))
+    return arena_printf(k->arena, "        left = tl.load(%s)\n", left_pointers(k, left));
+  Dim at[] = {row, left_k};
+  Node *operand = k->group->nodes.data[0]->args[0].node;
+  return product_indented(k, words_of_parts(k, "left", operand, at, 1, ""), 4);
 }
 
 /* Indices of a left operand's row, and of the sum in both operands. */
@@ -301,6 +337,26 @@ static PanelAxes bind_panel_axes(Kernel *k, Dim rows, Dim run) {
   return x;
 }
 
+/* Lines that add the products of elements after the last whole word, which the left operand's rows
+ * end with. */
+static const char *near_rest(Kernel *k, Dim row, int64_t word) {
+  const Group *g = k->group;
+  Dims *d = k->graph->dims;
+  Text out = text_new(k->arena);
+  Node *n = g->nodes.data[0];
+  const char *sums = dtype_lang_name(product_sums(n));
+  int64_t depth = g->extent[3]->value;
+  for (int64_t i = depth / word * word; i < depth; i++) {
+    Dim at = dim_int(d, i);
+    text_printf(&out,
+                "        last = tl.load(%s).to(tl.%s)\n"
+                "        acc += last * tl.load(%s, mask=nmask, other=0).to(tl.%s)\n",
+                element_text(k, n->args[0].node, row, at), sums,
+                element_text(k, n->args[1].node, at, g->index[2]), sums);
+  }
+  return out.data ? out.data : "";
+}
+
 /* The kernel of a product whose programs copy their columns (near_columns.h). */
 static void kernel_near_columns(Text *out, Kernel *k, const NearColumns *near) {
   const Group *g = k->group;
@@ -317,7 +373,8 @@ static void kernel_near_columns(Text *out, Kernel *k, const NearColumns *near) {
                   {"sums", dtype_lang_name(loop_dtype(n, word))},
                   {"precision", word_precision(word)},
                   {"after", product_indented(k, after_sums(word), 4)},
-                  {"left", left_pointers(k, matrix_left(k, x.row, x.left_k))},
+                  {"rest", near_rest(k, x.row, word)},
+                  {"left", near_left(k, x.row, x.left_k, word)},
                   {"copied", near->in_place ? "" : right},
                   {"in_place", near->in_place ? product_indented(k, right, 4) : ""}};
   product_epilogue(k);

@@ -28,7 +28,7 @@ static const char *const reserved[] = {
     "n4", "n5", "N0", "N1", "N2", "N3", "N4", "N5", "k6", "k7", "K6", "K7", "n6", "n7", "N6", "N7",
     "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "Q0", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7",
     "SEGMENTS", "column", "two_words", "factor", "offset", "part", "sums", "plane", "turn", "group",
-    "own"};
+    "own", "last", "left_part", "right_part"};
 
 /* Reserved names: functions of special mathematics in planner/kernels/templates. */
 static const char *const reserved_special[] = {

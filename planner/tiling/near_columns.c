@@ -77,7 +77,6 @@ static bool known_sizes(const Node *n, Product *p) {
   p->m = m->value;
   p->n = columns->value;
   int64_t word = strided_word(p->dtype);
-  if (k->value % word) return false;
   p->k = k->value / word;
   p->tiles = tiling_has_tiles(word);
   return p->batch >= 1 && p->m >= ROWS_LEAST && p->n >= COLUMNS_LEAST && p->k >= DEPTH_LEAST &&
@@ -105,6 +104,7 @@ static bool columns_of(Graph *g, const Node *n, bool computes, NearColumns *out)
   int width = panels_width_for(p.n, p.dtype);
   bool turned = !computes && dim_is(right[0], 1), beside = computes || dim_is(right[1], 1);
   if (!dim_is(left[1], 1) || (!beside && !turned)) return false;
+  if (turned && !dim_divisible(right[1], word)) return false;
   if (p.n > width && p.m * p.k * word * bytes > tiling_near_bytes()) return false;
   out->order = computes ? NEAR_COMPUTED : turned ? NEAR_COLUMNS : word > 1 ? NEAR_WORDS : NEAR_ROWS;
   out->in_place = word == 1 && !computes && is_panel(&p, width, right);

@@ -17,7 +17,8 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, ROWS: tl.conste
         mmask = m < {{m}}
 {{row}}
 {{in_place}}
-        left = tl.load({{left}})
+{{left}}
         acc = tl.dot(left, right, input_precision="{{precision}}", out_dtype=tl.{{sums}})
 {{after}}
+{{rest}}
 {{body}}
