@@ -1,8 +1,8 @@
 @triton.jit
 def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, ROWS: tl.constexpr):
-    # A program copies its columns of the right operand, unless it reads them in place, and multiplies
-    # its blocks of rows by them.
-    # Rows behind the last one are that one again, so that loads have no masks.
+    # A program copies its columns of the right operand, unless it reads them in place, and
+    # multiplies its blocks of rows by them.  Rows behind the last one are that one again, so that
+    # loads have no masks.
     pid = tl.program_id(0){{wide}}
     columns = tl.cdiv({{n}}, BN)
     n = pid % columns * BN + tl.arange(0, BN)[None, :]
