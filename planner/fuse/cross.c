@@ -188,3 +188,18 @@ void fuse_find_crossed(const Fusion *f, Group *g) {
   fuse_axes_domain(f, g, t, c.columns);
   g->crossed = true;
 }
+
+Dim group_crossed_rows(const Fusion *f, const Group *g) {
+  Dims *d = f->graph->dims;
+  Dim before = dim_int(d, 1), after = dim_int(d, 1);
+  bool first = true;
+  if (!f->graph->host || !g->crossed || g->rows || g->strip > 1) return NULL;
+  for (uint32_t a = 0; a < g->rank; a++) {
+    bool column = g->columns >> a & 1;
+    first = first && !column;
+    Dim *to = first ? &before : &after;
+    if (!column) *to = dim_mul(d, *to, g->shape[a]);
+  }
+  bool known = dim_is_int(before) && dim_is_int(after) && dim_is_int(g->x);
+  return known && !dim_is(before, 1) && before->value * after->value == g->x->value ? after : NULL;
+}

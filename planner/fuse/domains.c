@@ -125,6 +125,29 @@ Group *group_plane(const Fusion *f, const Group *g, Dim columns) {
   return out;
 }
 
+static Group *group_at(const Fusion *f, Group *g, Dim index) {
+  g->index[0] = index;
+  g->element = domain_element(f, g, g->columns, g->index);
+  return g;
+}
+
+Group *group_planes(const Fusion *f, const Group *g, int64_t planes) {
+  Dims *d = f->graph->dims;
+  Group *out = ARENA_NEW(f->arena, Group);
+  *out = *g;
+  out->planes = dim_quotient(d, g->planes, dim_int(d, planes));
+  out->plane = dim_is(out->planes, 1) ? dim_int(d, 0) : dim_shared_index(d, "plane", out->planes);
+  Dim first = dim_mul(d, out->plane, dim_mul(d, dim_int(d, planes), g->x));
+  return group_at(f, out, dim_add(d, first, dim_shared_index(d, "x", g->x)));
+}
+
+Group *group_plane_after(const Fusion *f, const Group *g, int64_t planes) {
+  Dims *d = f->graph->dims;
+  Group *out = ARENA_NEW(f->arena, Group);
+  *out = *g;
+  return group_at(f, out, dim_add(d, g->index[0], dim_mul(d, dim_int(d, planes), g->x)));
+}
+
 /* A vector of the narrowest CPU, and a half of one; a last axis whose last vector may have few. */
 enum { VECTOR_COLUMNS_MIN = 4, LAST_COLUMNS_MIN = 48, VECTOR_COLUMNS = 16 };
 

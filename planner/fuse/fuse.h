@@ -144,9 +144,17 @@ bool group_planes_first(const Group *g);
  * windows along an axis before them: vectors then take neighbours.  NULL: it does anything else, or
  * they are few. */
 Dim group_vector_columns(const Fusion *f, const Group *group);
+/* The elements of x along the axes after the columns of a CPU's crossed group, of which a program
+ * takes some of one index of the axes before: addresses then grow evenly, also where a tile does
+ * not divide them.  NULL: there are no axes before. */
+Dim group_crossed_rows(const Fusion *f, const Group *group);
 /* The group as it is for a program of these columns alone: x is theirs, `plane` the index of the
  * others. */
 Group *group_plane(const Fusion *f, const Group *group, Dim columns);
+/* Such a group for a program of so many planes, at the first of them. */
+Group *group_planes(const Fusion *f, const Group *group, int64_t planes);
+/* That group so many planes further on. */
+Group *group_plane_after(const Fusion *f, const Group *group, int64_t planes);
 /* The own index of n, a node of `group`, into n's rank subscripts. */
 void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index);
 

@@ -189,3 +189,15 @@ int64_t group_row_strip(const Fusion *f, const Group *g) {
   if (parts > STRIP_MAX) parts = STRIP_MAX / spread * spread;
   return parts < columns ? parts : columns;
 }
+
+int64_t group_window_rows(const Fusion *f, const Group *g) {
+  const Node *n = group_planes_first(g) ? strip_window(g) : NULL;
+  if (!n || !graph_is(n, OP_nereid_conv_depthwise_weight_default)) return 1;
+  Window w = window_of(f->graph, n);
+  uint32_t last = w.n - 1;
+  Dim rows = n->type.shape[w.first + last - 1], columns = n->type.shape[w.first + last];
+  bool known = w.n > 2 && dim_is_int(rows) && dim_is_int(columns) && rows->value > 1 &&
+               dim_is(w.spread[last - 1], 1);
+  bool few = known && rows->value * columns->value <= WINDOW_SUMS_MAX;
+  return few && group_row_strip(f, g) == columns->value ? rows->value : 1;
+}

@@ -16,6 +16,8 @@
 /* Parts of a strip, and positions of a window's last axis, at most; of a window over images
  * (Window.of_images) so many at a time. */
 enum { STRIP_MAX = 8, STRIP_WINDOW_MAX = 16, STRIP_AT_A_TIME = 8 };
+/* Sums that a program has of several rows of a window over images, at most. */
+enum { WINDOW_SUMS_MAX = 12 };
 
 /* May neighbours along the window's last axis be computed together? */
 bool window_has_strips(const Window *w);
@@ -31,5 +33,8 @@ void fuse_find_dense_rows(const Fusion *f, Group *g);
  * (group_vector_columns) go along rows of images, as equal as may be, and all at the same of spread
  * elements; 0: there are none. */
 int64_t group_row_strip(const Fusion *f, const Group *g);
+/* How many planes a program of a group_planes_first has: all rows of the window, if its sums, in
+ * one strip, are few.  Then images are read once for all of them, row by row. */
+int64_t group_window_rows(const Fusion *f, const Group *g);
 
 #endif

@@ -94,8 +94,9 @@ typedef struct {
   Graph *graph;
   Arena *arena;
   const Group *group;      /* as it is for the part that is computed now */
-  Group *parts[STRIP_MAX]; /* the group for each part of a strip */
+  Group *parts[WINDOW_SUMS_MAX]; /* the group for each part of a strip */
   uint32_t nparts;         /* 1: there are no strips */
+  uint32_t planes;         /* of which they are the parts, in order (group_window_rows) */
   bool row_strips;         /* they are parts of a row of an image (group_row_strip) */
   VEC(KernelBuffer) buffers;
   uint32_t inputs, outputs, inouts; /* of the buffers */

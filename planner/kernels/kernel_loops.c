@@ -798,9 +798,11 @@ static void compute_strip(Loops *l, const Group *row, Dim first, int64_t parts, 
   Kernel *k = l->k;
   Dims *d = k->graph->dims;
   size_t memo = k->memo.len, taken = k->taken.len;
-  k->nparts = (uint32_t)parts;
-  for (int64_t i = 0; i < parts; i++)
-    k->parts[i] = group_at_column(k->f, row, dim_add(d, first, dim_int(d, i)));
+  k->nparts = (uint32_t)parts * k->planes;
+  for (uint32_t i = 0; i < k->nparts; i++) {
+    Dim column = dim_add(d, first, dim_int(d, i % parts));
+    k->parts[i] = group_at_column(k->f, group_plane_after(k->f, row, i / parts), column);
+  }
   k->group = k->parts[0];
   for (size_t i = 0; i < row->nodes.len; i++)
     if (k->f->role[row->nodes.data[i]->id] == ROLE_FULL) compute_parts(k, row->nodes.data[i]);
@@ -896,7 +898,7 @@ static void emit_loops(Text *out, Kernel *k, bool rows) {
   const char *program = arena_printf(k->arena, "tl.program_id(%d)%s",
                                      group_planes_first(k->group), kernel_wide(k));
   if (k->group->crossed) {
-    bound = open_crossed(k, &program);
+    bound = arena_printf(k->arena, "%s%s", bound, open_crossed(k, &program));
   } else if ((k->limited || k->graph->host) && dim_is_int(k->group->x)) {
     bound = bound_program(k, bound, arena_printf(k->arena, "tl.cdiv(%s, XBLOCK)", x));
     program = "pid";
@@ -927,8 +929,11 @@ void kernel_loops(Text *out, Kernel *k, bool looped) {
   bool rows = !dim_is(k->group->r, 1);
   int64_t strip = looped ? group_row_strip(k->f, k->group) : 0;
   Dim columns = group_vector_columns(k->f, k->group);
+  if (!columns) columns = group_crossed_rows(k->f, k->group);
   if (columns) k->group = group_plane(k->f, k->group, columns);
   else if (k->group->strip > 1 && !looped) kernel_begin_strips(k);
+  k->planes = strip ? (uint32_t)group_window_rows(k->f, k->group) : 1;
+  if (k->planes > 1) k->group = group_planes(k->f, k->group, k->planes);
   const Group *g = k->group;
   Loops l = {.k = k};
   uint32_t last = find_stages(&l);

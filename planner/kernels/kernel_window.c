@@ -18,16 +18,20 @@ enum { POSITIONS_MAX = 32, FLAT_POSITIONS_MAX = 9, HOST_POSITIONS_MAX = 4, LAST_
 typedef struct {
   Kernel *k;
   Node *node;
-  const Dim *index[STRIP_MAX]; /* of each part */
-  uint32_t parts;
+  const Dim *index[WINDOW_SUMS_MAX]; /* of each part */
+  uint32_t parts, across; /* and those of one row of the window's result */
   Window w;
   DType dtype; /* in which it is summed up */
   bool max;
   bool strip;       /* the parts' elements and weights are shared */
   Dim base;         /* the first position along the last axis of those that are written out */
   int64_t positions; /* and their number */
-  const char *acc[STRIP_MAX];
+  bool edges; /* rows that some parts have not are gone through; of the others all have all */
+  const char *acc[WINDOW_SUMS_MAX];
 } Sliding;
+
+/* Have parts rows of the input of their own, of which some may be none? */
+static bool has_edges(const Sliding *s) { return s->parts > s->across && s->edges; }
 
 /* Will the piece's element be loaded, so that outside of its limits it is 0?  What this kernel
  * computes itself is not, nor is the first of all elements, which is loaded whatever the limits,
@@ -76,14 +80,32 @@ static const char *window_element(Sliding *s, uint32_t part, const Dim *at) {
   return v;
 }
 
-/* The weight at a position; NULL: there are none. */
-static const char *window_weight(Sliding *s, const Dim *at) {
-  Dim of[GRAPH_RANK_MAX];
-  ConcatSource p;
+static const char *named(Kernel *k, const char *base, const char *value) {
+  if (!strchr(value, '(')) return value;
+  const char *name = kernel_fresh(k, base);
+  kernel_line(k, "%s = %s", name, value);
+  return name;
+}
+
+/* The weight at a position; NULL: there are none.  Where a part's row of the input is none, so is
+ * the weight: it may be infinite. */
+static const char *window_weight(Sliding *s, uint32_t part, const Dim *at) {
+  Kernel *k = s->k;
+  Window rows = s->w;
+  ConcatSource p, weight = {.operand = s->w.weight};
   if (!s->w.weight) return NULL;
-  window_piece(s->k->graph, &s->w, s->index[0], at, &p);
-  window_weight_index(&s->w, &p, at, s->index[0][s->node->type.rank - 1], of);
-  return kernel_cast(s->k, kernel_value(s->k, s->w.weight, of), s->dtype);
+  rows.n -= has_edges(s);
+  window_piece(k->graph, &rows, s->index[part], at, &p);
+  window_weight_index(&s->w, &p, at, s->index[0][s->node->type.rank - 1], weight.index);
+  if (rows.n == s->w.n || !p.nlimits)
+    return kernel_cast(k, kernel_value(k, s->w.weight, weight.index), s->dtype);
+  weight.nlimits = p.nlimits;
+  memcpy(weight.limits, p.limits, sizeof p.limits);
+  const char *condition = kernel_piece_condition(k, &weight);
+  bool zero = condition && will_load(k, &weight);
+  const char *v = kernel_piece_value(k, &weight, condition, s->dtype);
+  if (condition && !zero) v = arena_printf(k->arena, "tl.where(%s, %s, 0)", condition, v);
+  return named(k, "weight", v);
 }
 
 /* The first term begins the accumulator, which has the shape of its tile. */
@@ -100,7 +122,7 @@ static void add_window_term(Sliding *s, uint32_t part, const char *element, cons
 static void add_position(Sliding *s, const Dim *at, bool first) {
   size_t memo = s->k->memo.len;
   const char *element = window_element(s, 0, at);
-  add_window_term(s, 0, element, window_weight(s, at), first);
+  add_window_term(s, 0, element, window_weight(s, 0, at), first);
   s->k->memo.len = memo;
 }
 
@@ -109,17 +131,10 @@ static void add_position(Sliding *s, const Dim *at, bool first) {
 /* The position of the last axis, after the first one, at which a part reads what is `place`
  * elements after the first that the strip reads; -1: it does not. */
 static int64_t position_at(const Sliding *s, uint32_t part, int64_t place) {
-  uint32_t last = s->w.n - 1;
-  int64_t step = s->w.dilation[last]->value, from = place - part * s->w.stride[last]->value;
+  uint32_t last = s->w.n - 1, column = part % s->across;
+  int64_t step = s->w.dilation[last]->value, from = place - column * s->w.stride[last]->value;
   if (from < 0 || from % step || from / step >= s->positions) return -1;
   return from / step;
-}
-
-static const char *named(Kernel *k, const char *value) {
-  if (!strchr(value, '(')) return value;
-  const char *name = kernel_fresh(k, "element");
-  kernel_line(k, "%s = %s", name, value);
-  return name;
 }
 
 /* Adds to all parts what they read in a row of the window, whose leading axes `at` has. */
@@ -127,22 +142,26 @@ static void add_row(Sliding *s, Dim *at, bool first) {
   Kernel *k = s->k;
   Dims *d = k->graph->dims;
   uint32_t last = s->w.n - 1;
-  int64_t last_part = (s->parts - 1) * s->w.stride[last]->value;
+  int64_t last_part = (s->across - 1) * s->w.stride[last]->value;
   int64_t places = last_part + (s->positions - 1) * s->w.dilation[last]->value + 1;
   size_t memo = k->memo.len;
-  const char *weights[STRIP_WINDOW_MAX] = {NULL};
-  bool begun[STRIP_MAX] = {false};
+  const char *weights[STRIP_WINDOW_MAX * WINDOW_SUMS_MAX] = {NULL};
+  bool begun[WINDOW_SUMS_MAX] = {false};
   for (int64_t place = 0; place < places; place++) {
     const char *element = NULL;
+    bool outside = false;
     for (uint32_t part = 0; part < s->parts; part++) {
       int64_t position = position_at(s, part, place);
-      if (position < 0) continue;
+      if (part % s->across == 0) element = NULL, outside = false;
+      if (position < 0 || outside) continue;
       at[last] = dim_add(d, s->base, dim_int(d, position));
       if (!element) element = window_element(s, part, at);
-      if (!element) break;
-      element = named(k, element);
-      if (!weights[position]) weights[position] = window_weight(s, at);
-      add_window_term(s, part, element, weights[position], first && !begun[part]);
+      outside = !element;
+      if (outside) continue;
+      element = named(k, "element", element);
+      const char **weight = &weights[part / s->across * STRIP_WINDOW_MAX + position];
+      if (!*weight) *weight = window_weight(s, part, at);
+      add_window_term(s, part, element, *weight, first && !begun[part]);
       begun[part] = true;
     }
   }
@@ -246,29 +265,54 @@ static const char *first_spread(Kernel *k, Dim from, int64_t spread) {
   return arena_printf(k->arena, "(%lld - tl.maximum(0, %s) %% %lld) %% %lld", by, back, by, by);
 }
 
-/* A loop over the positions along axis i that are within the input; the position. */
-static Dim open_axis(Sliding *s, uint32_t i) {
-  static const char *const names[WINDOW_AXES] = {"position", "position1", "position2"};
+/* The positions along axis i that are within the input: from begin until end.  Of parts with rows
+ * of their own, those of all. */
+typedef struct {
+  const char *begin, *end;
+} Inside;
+
+static Inside positions_inside(Sliding *s, uint32_t i) {
   Kernel *k = s->k;
   Dims *d = k->graph->dims;
   const Window *w = &s->w;
   Dim zero = dim_int(d, 0), one = dim_int(d, 1), size = w->size[i];
   Dim length = w->input->type.shape[w->first + i];
   int64_t step = w->dilation[i]->value, spread = w->spread[i]->value;
-  Dim first = dim_sub(d, dim_mul(d, s->index[0][w->first + i], w->stride[i]), w->before[i]);
+  const Dim *low = s->index[0], *high = s->index[s->parts - 1];
+  Dim first = dim_sub(d, dim_mul(d, low[w->first + i], w->stride[i]), w->before[i]);
+  Dim last = dim_sub(d, dim_mul(d, high[w->first + i], w->stride[i]), w->before[i]);
   length = dim_add(d, dim_mul(d, dim_sub(d, length, one), w->spread[i]), one);
-  Dim from = dim_sub(d, zero, first), to = dim_sub(d, length, first);
+  Dim from = dim_sub(d, zero, first), to = dim_sub(d, length, last);
   Dim reach = dim_mul(d, dim_sub(d, size, one), w->dilation[i]);
-  const char *begin = spread > 1 ? first_spread(k, from, spread) : "0";
-  const char *end = kernel_index(k, size, NULL), *name = kernel_fresh(k, "position");
+  Inside in = {spread > 1 ? first_spread(k, from, spread) : "0", kernel_index(k, size, NULL)};
   if (!dim_at_most(d, from, zero))
-    begin = arena_printf(k->arena, "tl.maximum(%s, %s)", begin, steps_to(k, from, step));
+    in.begin = arena_printf(k->arena, "tl.maximum(%s, %s)", in.begin, steps_to(k, from, step));
   if (!dim_at_most(d, dim_add(d, reach, one), to))
-    end = arena_printf(k->arena, "tl.minimum(%s, %s)", end, steps_to(k, to, step));
+    in.end = arena_printf(k->arena, "tl.minimum(%s, %s)", in.end, steps_to(k, to, step));
+  return in;
+}
+
+/* A loop over the positions along axis i that are within the input; the position. */
+static Dim open_axis(Sliding *s, uint32_t i) {
+  static const char *const names[WINDOW_AXES] = {"position", "position1", "position2"};
+  Kernel *k = s->k;
+  int64_t spread = s->w.spread[i]->value;
+  Inside in = positions_inside(s, i);
   const char *by = spread > 1 ? arena_printf(k->arena, ", %lld", (long long)spread) : "";
-  kernel_line(k, "for %s in range(%s, %s%s):", name, begin, end, by);
-  Dim at = dim_shared_index(d, names[i], size);
-  k->indent += 4;
+  const char *name = kernel_fresh(k, "position");
+  if (has_edges(s) && i + 2 == s->w.n) {
+    const char *size = kernel_index(k, s->w.size[i], NULL), *edge = kernel_fresh(k, "edge");
+    const char *low = named(k, "low", arena_printf(k->arena, "tl.minimum(%s, %s)", in.begin, size));
+    const char *high = named(k, "high", arena_printf(k->arena, "tl.maximum(%s, %s)", in.end, low));
+    kernel_line(k, "for %s in range(0, %s - %s + %s):", edge, size, high, low);
+    k->indent += 4;
+    kernel_line(k, "%s = tl.where(%s < %s, %s, %s - %s + %s)", name, edge, low, edge, edge, low,
+                high);
+  } else {
+    kernel_line(k, "for %s in range(%s, %s%s):", name, in.begin, in.end, by);
+    k->indent += 4;
+  }
+  Dim at = dim_shared_index(k->graph->dims, names[i], s->w.size[i]);
   kernel_bind(k, at, name, 0);
   return at;
 }
@@ -303,16 +347,17 @@ static void write_last_axis(Sliding *s, Dim *at) {
   s->positions = all;
 }
 
-static void loop_inside(Sliding *s) {
+/* Loops over the rows of the window, of those that all parts have, or of the others. */
+static void loop_rows(Sliding *s, bool edges) {
   Kernel *k = s->k;
   int indent = k->indent;
   size_t taken = k->taken.len, bindings = k->bindings.len;
   Dim at[WINDOW_AXES + 1];
-  begin_accumulators(s);
+  s->edges = edges;
   size_t before = k->body.len;
   for (uint32_t i = 0; i + 1 < s->w.n; i++) at[i] = open_axis(s, i);
   size_t inside = k->body.len;
-  s->w.inside = s->w.n - 1;
+  s->w.inside = s->w.n - 1 - has_edges(s);
   write_last_axis(s, at);
   s->w.inside = 0;
   drop_empty_loops(k, before, inside);
@@ -324,7 +369,9 @@ static void loop_inside(Sliding *s) {
 static void write_window(Sliding *s) {
   Kernel *k = s->k;
   if (has_rows_inside(s)) {
-    loop_inside(s);
+    begin_accumulators(s);
+    loop_rows(s, false);
+    if (s->parts > s->across) loop_rows(s, true);
     return;
   }
   Dim count = window_count(k->graph, &s->w);
@@ -340,15 +387,16 @@ static void write_window(Sliding *s) {
 /* The indices of n's elements for all parts, if `index` is n's own; else only that. */
 static void find_parts(Sliding *s, const Dim *index) {
   Kernel *k = s->k;
-  Dim *all = ARENA_ARRAY(k->arena, Dim, GRAPH_RANK_MAX * STRIP_MAX);
+  Dim *all = ARENA_ARRAY(k->arena, Dim, GRAPH_RANK_MAX * WINDOW_SUMS_MAX);
   s->index[0] = index;
-  s->parts = 1;
+  s->parts = s->across = 1;
   bool rows = k->row_strips && kernel_owns(k, s->node);
   if (!rows && (k->nparts == 1 || !kernel_owns(k, s->node) || !window_has_strips(&s->w))) return;
   for (uint32_t i = 0; i < k->nparts; i++)
     group_index(k->f, k->parts[i], s->node, all + i * GRAPH_RANK_MAX);
   if (memcmp(all, index, s->node->type.rank * sizeof *index) != 0) return;
   s->parts = k->nparts;
+  s->across = k->nparts / k->planes;
   s->strip = true;
   s->base = dim_int(k->graph->dims, 0);
   s->positions = s->w.size[s->w.n - 1]->value;

@@ -396,6 +396,7 @@ static StepChoice cross_choice(const Tiles *t, const Group *g, const CrossTile *
   add_choice_constexpr(t, &c, "XBLOCK", xblock);
   c.grid[0] = dim_mul(t->graph->dims, blocks_of_size(t, g->x, xblock),
                       blocks_of_size(t, g->r, rblock));
+  if (g->plane) c.grid[1] = g->planes;
   c.warps = tile->warps;
   return c;
 }
@@ -426,11 +427,12 @@ static void tiles_crossed(const Tiles *t, const Group *g, PlanStep *s) {
   }
 }
 
-/* The channels of a window over images: its sums are in memory between rows of an image, and lines
- * next to each other are read ahead by the processor.  With 512 channels of 14x14 the gradient of a
- * 3x3 weight took 290 us by 32 channels, 155 by 64 and 112 by 128. */
-static int64_t columns_over_images(const Group *g, int64_t columns) {
-  enum { MOST = 128, PROGRAMS = 12 };
+/* Channels of a window over images, whose sums are in memory between rows of an image, or along one
+ * axis, which has no rows: lines next to each other are read ahead by the processor, and written
+ * together.  With 512 channels of 14x14 the gradient of a 3x3 weight took 290 us by 32 channels,
+ * 155 by 64 and 112 by 128. */
+static int64_t columns_of_lines(const Group *g, int64_t columns) {
+  enum { MOST = 128, PROGRAMS = 8 };
   if (!dim_is_int(g->x) || !dim_is_int(g->planes)) return columns;
   while (columns < MOST && g->x->value % (2 * columns) == 0 &&
          g->x->value / (2 * columns) * g->planes->value >= PROGRAMS)
@@ -442,15 +444,17 @@ static int64_t columns_over_images(const Group *g, int64_t columns) {
 static void tiles_row_strips(const Tiles *t, const Group *g, PlanStep *s) {
   const Machine *m = machine_find("cpu");
   int64_t columns = m->lanes, held = smaller_of(g->r->value, STRIP_MAX);
+  bool lines = true;
   for (size_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
     if (prim_kind(n->op) != PRIM_WINDOW) continue;
     Window w = window_of(t->graph, n);
     held += w.of_images ? STRIP_AT_A_TIME : w.size[w.n - 1]->value;
+    lines &= w.of_images || w.n == 1;
   }
   /* Two vectors of 5x5 took 189 us for 175, of 3x3 67 us for 87 (32 registers). */
   if (dim_divisible(g->x, 2 * columns) && 2 * held <= m->regs * 3 / 4) columns *= 2;
-  if (group_planes_first(g)) columns = columns_over_images(g, columns);
+  if (lines) columns = columns_of_lines(g, columns);
   FlatTile tile = {(uint32_t)columns, 4};
   add_step_choice(t, s, rows_choice(t, g, 1, columns, &tile));
 }
@@ -503,12 +507,12 @@ static bool tiles_cpu_rows(const Tiles *t, const Group *g, bool looped, int64_t 
 
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
-  if (g->plane) {
-    tiles_vector_columns(t, g, looped, most, s);
-    return;
-  }
   if (g->crossed) {
     tiles_crossed(t, g, s);
+    return;
+  }
+  if (g->plane) {
+    tiles_vector_columns(t, g, looped, most, s);
     return;
   }
   if (group_is_window(g) && !looped) {

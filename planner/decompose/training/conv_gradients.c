@@ -173,15 +173,19 @@ static Node *channel_sums(Build *b, const ConvGradient *c, Node *slid, Node *oth
   return build_sum(b, build_mul(b, other, build_widen(b, x)), (2u << c->n) - 1, false);
 }
 
-/* So many parts of whole images, of which one channel's vectors fit a cache. */
+/* So many parts of whole images, of which one channel's vectors fit a cache, and which are programs
+ * enough, of some vectors each. */
 static int64_t parts_of_images(Build *b, const ConvGradient *c, const Node *other) {
-  enum { WINDOWS = 1 << 12 };
-  Dim images = other->type.shape[0];
+  enum { WINDOWS = 1 << 12, CHANNELS = 64, PROGRAMS = 16 };
+  Dim images = other->type.shape[0], channels = other->type.shape[1];
   int64_t windows = 1, parts = 1;
   for (uint32_t i = 0; i < c->n; i++)
     windows *= dim_likely(b->in.g->dims, other->type.shape[i + 2]);
-  if (!dim_is_int(images) || images->value < 1) return 1;
-  while (parts < images->value && windows * (images->value / parts) > WINDOWS) parts++;
+  if (!dim_is_int(images) || images->value < 1 || !dim_is_int(channels)) return 1;
+  int64_t wanted = (CHANNELS * PROGRAMS + channels->value - 1) / channels->value;
+  while (parts < images->value &&
+         (windows * (images->value / parts) > WINDOWS || parts < wanted))
+    parts++;
   while (images->value % parts) parts++;
   return parts;
 }
