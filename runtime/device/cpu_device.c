@@ -27,8 +27,9 @@
 enum { NAME_MAX_SHOWN = 96, OPTIONS_MAX = 64, OUTPUT_MAX = 8192, WORDS_MAX = TOOL_PATH + 512 };
 
 /* More libraries than cores tell how far it is, and the last ones keep all cores busy.  Each costs
- * the compiler's start, and the functions that its kernels share with those of others. */
-enum { LIBRARY_KERNELS = 8, BRIEF_LIBRARY_KERNELS = 16 };
+ * 50 ms for the compiler's start, the common text and the launch, and the functions that its
+ * kernels share with those of others (decision 934). */
+enum { LIBRARY_KERNELS = 16, BRIEF_LIBRARY_KERNELS = 32 };
 
 /* Kernels that together take no more of a call than this, by estimate, are compiled quickly: at -Og
  * GCC takes half the time, and they run 2.6 times as long.  A call that takes 15 us from Python
