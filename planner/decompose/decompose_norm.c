@@ -117,10 +117,19 @@ static Node *by_statistics(Build *b, Node *x, Node *mean, Node *rstd) {
   return build_add(b, y, over_channels(b, beta, rank));
 }
 
+/* Numbers of channels that come with each call are computed where x is scaled: to fold them first
+ * would be a kernel of few elements for each layer. */
+static bool comes_with_call(const Node *n) {
+  return n->kind == NODE_INPUT && n->input.kind == INPUT_USER;
+}
+
 static Node *with_running(Build *b) {
   Node *x = build_wide_input(b, "input"), *mean = build_wide_input(b, "running_mean");
   Node *rstd = rsqrt_of(b, build_wide_input(b, "running_var"), infer_number(&b->in, "eps"));
-  return by_statistics(b, x, mean, rstd);
+  if (!comes_with_call(build_input(b, "running_var"))) return by_statistics(b, x, mean, rstd);
+  uint32_t rank = rank_of(x);
+  Node *rest = build_sub(b, x, over_channels(b, mean, rank));
+  return scale_shift_channels(b, build_mul(b, rest, over_channels(b, rstd, rank)));
 }
 
 /* The statistics of the batch itself. */

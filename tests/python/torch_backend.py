@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch.compile(backend="nereid") against PyTorch itself: values, dtypes, strides, writes to inputs
 and gradients.  On tensors of the CPU, or with the argument cuda of a GPU; NAME...: these cases."""
-import copy, itertools, logging, os, pathlib, sys, weakref
+import copy, gc, itertools, logging, os, pathlib, sys, weakref
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -957,9 +957,65 @@ def check_strides_of_gpu():
             tally.check(got == want, f"nonzero_static of {shape} on a GPU: {got}, not {want}")
 
 
+def check_batch_norms():
+    """Without gradients a batch norm by running statistics is one node, which the planner
+    decomposes: as near to the exact values as eager mode, in its strides and dtypes."""
+    from nereid.torch_backend.decompositions.table import decompositions
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    whole = torch.ops.aten._native_batch_norm_legit_no_training.default
+    for gradients in (False, True):
+        traced = make_fx(lambda x, y: whole(x, y, y, y, y, 0.1, 1e-5), tracing_mode="fake",
+                         decomposition_table=decompositions(gradients=gradients))(
+                             torch.randn(2, 3, 4), torch.rand(3))
+        found = any(node.target is whole for node in traced.graph.nodes)
+        tally.check(found is not gradients, f"a batch norm, gradients {gradients}: {found}")
+    norms = {1: torch.nn.BatchNorm1d, 2: torch.nn.BatchNorm2d, 3: torch.nn.BatchNorm3d}
+    dtypes = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+    layouts = (torch.contiguous_format, torch.channels_last)
+    for axes, dtype, affine, layout in itertools.product((0, 1, 2, 3), dtypes, (True, False),
+                                                         layouts):
+        if layout is torch.channels_last and axes != 2:
+            continue
+        norm = norms[max(axes, 1)](6, affine=affine).to(DEVICE, dtype).eval()
+        x = torch.randn(3, 6, *[5] * axes).to(DEVICE, dtype).contiguous(memory_format=layout)
+        for i, value in enumerate((*norm.parameters(), *norm.buffers())):
+            if value.dtype.is_floating_point:
+                value.data.copy_(torch.rand_like(value) + 0.2 * i)
+        what = f"batch norm of {tuple(x.shape)} {dtype} {affine} {layout}"
+        with torch.no_grad():
+            right = copy.deepcopy(norm).double()(x.double())
+            want = torch.nn.functional.relu(norm(x))
+            got = torch.compile(lambda x: torch.nn.functional.relu(norm(x)), backend="nereid")(x)
+        tally.check(same(got, want, what) is None, same(got, want, what) or "")
+        errors = [(y.double() - right.relu()).norm() for y in (got, want)]
+        least = 4 * torch.finfo(dtype).eps * right.norm()
+        tally.check(errors[0] <= 1.5 * errors[1] + least, f"{what}: {errors}")
+        torch._dynamo.reset()
+
+
+def check_collections():
+    """A compilation leaves Python's collector as it was."""
+    def compiled():
+        torch._dynamo.reset()
+        return torch.compile(lambda x: (x * 3).sum(), backend="nereid")(torch.ones(3)).item() == 9
+
+    gc.unfreeze()  # what quick_torch froze
+    tally.check(compiled() and gc.isenabled() and not gc.get_freeze_count(), "the collector")
+    gc.disable()
+    tally.check(compiled() and not gc.isenabled() and not gc.get_freeze_count(), "no collector")
+    gc.enable()
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    tally.check(compiled() and gc.get_freeze_count() > frozen // 2, "what is frozen")
+
+
 def main():
     torch.manual_seed(0)
     check_strides_of_gpu()
+    if not NAMES:
+        check_batch_norms()
+        check_collections()
     torch._dynamo.config.capture_scalar_outputs = True
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     torch.backends.cudnn.allow_tf32 = False  # two ways to sum in TF32 are 1e-3 apart

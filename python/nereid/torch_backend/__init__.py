@@ -115,14 +115,19 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
 
 @contextlib.contextmanager
 def _no_collections():
-    """Reference cycles are collected afterwards.  A cut of a graph makes hundreds of thousands of
-    objects that live until it is found, and a collection visits them and all else that lives."""
+    """Reference cycles are collected afterwards.  Tracing, and a cut of a graph, make hundreds of
+    thousands of objects that live until it is done, and a collection visits them and all else that
+    lives, which takes 0.2 s.  What lives then counts as old, as after collections, unless the
+    program has frozen objects, which would not be frozen any more."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -132,8 +137,7 @@ def _partition(module, inputs, *, settings: Settings, **kwargs):
     repeat_masks(module)
     chunk_logits(module, settings)
     save_less(module, settings.by_pytorch)
-    with _no_collections():
-        return partition_by_budget(module, inputs, settings, **kwargs)
+    return partition_by_budget(module, inputs, settings, **kwargs)
 
 
 def _early_backward():
@@ -151,7 +155,8 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
 
-    from nereid.torch_backend.cache.stored import StoredProgram, cache_of, may_store
+    from nereid.torch_backend.cache.stored import (StoredProgram, cache_of, has_gradients,
+                                                   may_store)
 
     made: list = []
     loaded: list = []
@@ -187,11 +192,13 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        decompositions=Decompositions(settings.fallback_random, settings.check_indices),
+        decompositions=Decompositions(settings.fallback_random, settings.check_indices,
+                                      has_gradients(module, inputs)),
         partition_fn=functools.partial(_partition, settings=settings),
         keep_inference_input_mutations=True,
     )
     with contextlib.ExitStack() as context:
+        context.enter_context(_no_collections())
         context.enter_context(composite_forms())
         context.enter_context(_fake_results)
         if stores:

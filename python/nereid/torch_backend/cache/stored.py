@@ -34,11 +34,15 @@ _loaded: contextvars.ContextVar = contextvars.ContextVar("loaded")
 _FEW = 50  # nodes without gradients, which are traced sooner than they are looked up
 
 
-def _is_small(module: torch.fx.GraphModule, inputs) -> bool:
+def has_gradients(module: torch.fx.GraphModule, inputs) -> bool:
+    """Is it a graph that AOTAutograd differentiates?"""
     values = itertools.chain(inputs, module.parameters())
-    gradients = torch.is_grad_enabled() and any(
+    return torch.is_grad_enabled() and any(
         isinstance(value, torch.Tensor) and value.requires_grad for value in values)
-    return not gradients and len(module.graph.nodes) < _FEW
+
+
+def _is_small(module: torch.fx.GraphModule, inputs) -> bool:
+    return not has_gradients(module, inputs) and len(module.graph.nodes) < _FEW
 
 
 def may_store(module: torch.fx.GraphModule, inputs, settings: Settings, recorder) -> bool:

@@ -25,6 +25,12 @@ _WHOLE = (aten.cat, aten.index_fill, aten.masked_scatter, aten.take,
           aten.add)  # of complex numbers: PyTorch's form views them as real ones
 
 
+# Operators that are traced in one step where no gradients are: their forms take a dozen, each with
+# its rules for shapes, which is a tenth of the time that PyTorch takes to trace MobileNetV3.  The
+# planner decomposes them for files, too.
+_WHOLE_WITHOUT_GRADIENTS = (aten._native_batch_norm_legit_no_training,)
+
+
 # Inductor's settings that its table depends on, and ours doesn't: it is made once in a process.
 _INDUCTOR_SETTINGS = ("fallback_random", "fallback_embedding_bag_byte_unpack",
                       "emulate_precision_casts")
@@ -37,7 +43,8 @@ def _draws(target) -> bool:
 
 
 @functools.cache
-def decompositions(fallback_random: bool = False, checks_data: bool = True) -> dict:
+def decompositions(fallback_random: bool = False, checks_data: bool = True,
+                   gradients: bool = True) -> dict:
     # Late, as the table is: modules that register forms, and the one that wraps forms in checks.
     from nereid.torch_backend.decompositions import attention_f64, random_numbers  # noqa: F401
     from nereid.torch_backend.decompositions.checks import with_checks
@@ -53,7 +60,7 @@ def decompositions(fallback_random: bool = False, checks_data: bool = True) -> d
         table = {target: form for target, form in table.items() if not _draws(target)}
     else:
         table.update(drawing)
-    for packet in _WHOLE:
+    for packet in (*_WHOLE, *(() if gradients else _WHOLE_WITHOUT_GRADIENTS)):
         for name in packet.overloads():
             table.pop(getattr(packet, name), None)
     return with_dtypes(with_checks(with_eager_strides(table), checks_data))
@@ -62,8 +69,9 @@ def decompositions(fallback_random: bool = False, checks_data: bool = True) -> d
 class Decompositions(collections.abc.Mapping):
     """decompositions(), made when AOTAutograd reads it: it does not if its cache has the graph."""
 
-    def __init__(self, fallback_random: bool = False, checks_data: bool = True):
-        self._made = functools.partial(decompositions, fallback_random, checks_data)
+    def __init__(self, fallback_random: bool = False, checks_data: bool = True,
+                 gradients: bool = True):
+        self._made = functools.partial(decompositions, fallback_random, checks_data, gradients)
 
     def __getitem__(self, target):
         return self._made()[target]
