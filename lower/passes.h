@@ -38,7 +38,7 @@ X(fuse_loops, THREAD, THREAD, pass_fuse_loops, 0, HAS_EXPANDED_LOOPS, "fuses loo
 X(forward_copies, THREAD, THREAD, pass_forward_copies, 0, HAS_BANKED_SHARED, "forwards copies: loads of a shared buffer read the global memory that it was copied from") \
 X(prefetch, THREAD, THREAD, pass_prefetch, HAS_SERIAL_PROGRAMS, 0, "prefetches the next program's row") \
 X(peel_masks, THREAD, THREAD, pass_peel_masks, 0, HAS_EXPANDED_LOOPS, "peels the mask off loops over a row's full vectors, and ends loops after its last element") \
-X(prefetch_steps, THREAD, THREAD, pass_prefetch_steps, HAS_SERIAL_PROGRAMS, 0, "prefetches the operands of a product's next step") \
+X(prefetch_steps, THREAD, THREAD, pass_prefetch_steps, HAS_SERIAL_PROGRAMS, 0, "prefetches the operands of a product's next step, and next rows") \
 X(allocate_shared, THREAD, THREAD, pass_allocate_shared, 0, 0, "allocates shared memory: an offset for each buffer") \
 X(sync, THREAD, THREAD, pass_sync, 0, 0, "inserts barriers between conflicting accesses") \
 X(prove_rings, THREAD, THREAD, pass_prove_rings, HAS_ASYNC_COPIES, 0, "proves that copies and products that run while threads go on are in order, for any number of iterations")

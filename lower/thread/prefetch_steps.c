@@ -7,13 +7,20 @@
  *     unroll a:128 { %x = ld [%p + 4096*a]; st [@X + 4*a], %x }
  *
  * and %p is 4*%start + a number that the loop leaves alone, each load comes after a prefetch of
- * what the next step loads there: 256 bytes on, less than from row to row. */
+ * what the next step loads there: 256 bytes on, less than from row to row.
+ *
+ * So does each load that leaves caches first in a loop within one over rows: it comes after a
+ * prefetch of what the next row has there. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "lower/passes.h"
 #include "lower/thread/chain.h"
 
-enum { DEPTH_MOST = 16 /* definitions gone through for how an address grows */ };
+enum {
+  DEPTH_MOST = 16, /* definitions gone through for how an address grows */
+  LINE_BYTES = 64
+};
 
 typedef struct {
   Nest *nest;
@@ -69,6 +76,7 @@ static bool growth_of(const Steps *s, const NestStmt *loop, const Ref *x, int de
   const NestStmt *st = s->def[x->var->id];
   if (st == loop) return *by = 1, true;
   if (!is_in_loop(st, loop)) return true;
+  if (st->code == NEST_FOR) return growth_of(s, loop, &st->srcs[0], depth, by); /* a loop within */
   return st->code == NEST_OP && !st->guard.kind && depth < DEPTH_MOST &&
          growth_of_op(s, loop, st, depth + 1, by);
 }
@@ -114,11 +122,51 @@ static void prefetch_copy(const Steps *s, const NestStmt *loop, const Chain *c) 
   }
 }
 
+/* ---- rows ---- */
+
+static bool leaves_first(const NestStmt *st) {
+  return st->code == NEST_LD && !st->mems[0].buffer && !st->guard.kind &&
+         !strcmp(nest_str(st, NA_evict, ""), "evict_first");
+}
+
+/* Does y load the elements after those of x, so that both are pairs of neighbours? */
+static bool are_pairs(const NestStmt *x, const NestStmt *y) {
+  const Mem *m = &x->mems[0], *of = y ? &y->mems[0] : NULL;
+  return y && leaves_first(y) && of->base.kind == REF_VAR && m->base.var == of->base.var &&
+         !m->bytes.n && !of->bytes.n && of->bytes.c - m->bytes.c == dtype_bytes(x->type);
+}
+
+/* Asks for the lines of a load, or of a pair of them, `bytes` on. */
+static void prefetch_row(const Steps *s, NestStmt *ld, int64_t bytes, bool pair) {
+  int64_t vector = s->nest->lanes * dtype_bytes(ld->type);
+  if (ld->prev && ld->prev->code == NEST_PREFETCH) nest_remove(ld->prev);
+  for (int64_t at = 0; at < (pair ? 2 : 1) * vector; at += LINE_BYTES) {
+    NestBuilder b = {s->nest, ld->parent, ld, ld->span};
+    Mem *m = &nest_stmt(&b, NEST_PREFETCH, 0, 0)->mems[0];
+    *m = ld->mems[0];
+    m->bytes.c += bytes + at;
+  }
+}
+
+/* Loads of loops in that over rows. */
+static void prefetch_rows(const Steps *s, const NestStmt *rows, const NestBlock *b, bool looped) {
+  for (NestStmt *st = b->first; st; st = st->next) {
+    if (st->code == NEST_FOR)
+      for (uint32_t r = 0; r < st->nregions; r++) prefetch_rows(s, rows, st->regions[r], true);
+    if (!looped || !leaves_first(st)) continue;
+    int64_t bytes = step_bytes(s, rows, st);
+    bool pair = are_pairs(st, st->next);
+    if (bytes) prefetch_row(s, st, bytes, pair);
+    if (pair) st = st->next;
+  }
+}
+
 static void walk_loops(const Steps *s, const NestBlock *b, const NestStmt *loop) {
   for (NestStmt *st = b->first; st; st = st->next) {
     Chain c = chain_of(st);
     if (c.depth && loop) prefetch_copy(s, loop, &c);
     if (c.depth) continue;
+    if (!loop && st->code == NEST_FOR) prefetch_rows(s, st, st->regions[0], false);
     for (uint32_t r = 0; r < st->nregions; r++)
       walk_loops(s, st->regions[r], st->code == NEST_FOR ? st : NULL);
   }
