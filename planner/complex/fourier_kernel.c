@@ -15,7 +15,6 @@ enum {
   UNFOLD_COST = 16,        /* of one whose spectrum becomes that of real elements, or comes of it */
   ROWS_FEW = 4,            /* that two steps transform faster, from this length on */
   LENGTH_OF_FEW = 2048,
-  LENGTH_OF_ONE = 1 << 16, /* the same with vectors along rows */
   TURN_COST = 12,          /* of a real element that is transposed */
   ROWS_NARROW = 16 /* neighbours of a step of two, which leave lanes without work if fewer */
 };
@@ -317,14 +316,13 @@ bool fourier_has_kernel(Build *b, const Node *x, uint32_t axis, Dim n, bool half
           find_chirps(n->value, half, false, t, &f));
 }
 
-/* Are the rows so few that most lanes of a vector would have none, or so long that threads should
- * share them? */
+/* Are the rows so few that most lanes of a vector would have none, where lanes are rows? */
 static bool has_few_rows(Build *b, const Node *x, uint32_t axis, Dim n, bool half) {
   FourierForm f;
   Dim all = value_numel(b->in.g, &x->type);
-  bool few = dim_is_int(all) && all->value <= ROWS_FEW * n->value;
-  bool along = is_last(b, x, axis) && find_form(n->value, half, false, true, x->type.dtype, &f);
-  return few && n->value >= (along ? LENGTH_OF_ONE : LENGTH_OF_FEW);
+  bool few = n->value >= LENGTH_OF_FEW && dim_is_int(all) && all->value <= ROWS_FEW * n->value;
+  return few && !(is_last(b, x, axis) &&
+                  find_form(n->value, half, false, true, x->type.dtype, &f));
 }
 
 int64_t fourier_kernels_factor(Build *b, const Node *x, uint32_t axis, bool half) {

@@ -6,7 +6,8 @@
 #include "planner/fuse/fuse_state.h"
 
 enum {
-  KEPT_BYTES_MAX = 4 << 20, /* of a value that is computed once */
+  KEPT_BYTES_MAX = 4 << 20,   /* of a value that is computed once */
+  TABLE_BYTES_MAX = 32 << 20, /* of one by functions: a sine costs as much as many loads */
   ROUNDING = 4,             /* weights may grow by such a part, to whole panels */
   INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
   INLINE_NODES_MAX = 256,   /* nodes of no group below one, each as often as it is reached */
@@ -278,7 +279,8 @@ static bool is_worth_buffer(const Fuser *s, const Node *n) {
 
 /* A value that would need a kernel in each run is worth a buffer, too: a table of rotations. */
 static bool is_worth_memory(const Fuser *s, const Node *n) {
-  return s->f->once[n->id] && fuse_node_bytes(s->f->graph, n) <= KEPT_BYTES_MAX;
+  int64_t most = s->info[n->id].functions ? TABLE_BYTES_MAX : KEPT_BYTES_MAX;
+  return s->f->once[n->id] && fuse_node_bytes(s->f->graph, n) <= most;
 }
 
 /* A table of functions, as the factors of a Fourier transform, which each run would compute. */

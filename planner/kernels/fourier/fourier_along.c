@@ -11,15 +11,21 @@ static int64_t table_of_halves(const Fourier *f) { return f->f.factors - 2 * who
 
 /* ---- operands ---- */
 
+/* Rows that follow each other are asked for ahead where they leave caches first (pass
+ * prefetch_steps). */
+static Signal load_once(Fourier *f, const char *from, Dim offset) {
+  return codelet_signal(&f->c, "tl.load(%s + %s, eviction_policy=\"evict_first\")", from,
+                        operand(f, offset));
+}
+
 /* Elements `by` after those of lanes `after`: two real elements are one complex one. */
 static Wave load_wave(const Sweep *s, const char *from_0, const char *from_1, int64_t by) {
   Fourier *f = s->f;
   Dims *d = f->k->graph->dims;
   Dim offset = dim_int(d, by * s->stride), part = f->im.after;
   if (fourier_takes_real(f)) part = dim_int(d, 1);
-  Wave x = {.re = codelet_signal(&f->c, "tl.load(%s + %s)", from_0, operand(f, offset))};
-  Dim second = part ? dim_add(d, offset, part) : offset;
-  x.im = codelet_signal(&f->c, "tl.load(%s + %s)", part ? from_0 : from_1, operand(f, second));
+  Wave x = {.re = load_once(f, from_0, offset)};
+  x.im = load_once(f, part ? from_0 : from_1, part ? dim_add(d, offset, part) : offset);
   return x;
 }
 

@@ -144,12 +144,27 @@ void fourier_sweep(Sweep *s) {
 
 /* ---- rows ---- */
 
+/* Do rows of one batch and the next follow each other as others do? */
+static bool are_even(Fourier *f, Dim batch, Dim lane) {
+  return dim_is(f->batch, 1) || batch == dim_mul(f->k->graph->dims, lane, f->lanes);
+}
+
+static void point_at_row(Fourier *f, const char *name, Node *memory, Dim start, Dim batch,
+                         Dim lane) {
+  const char *wide = kernel_wide(f->k);
+  kernel_line(f->k, "%s = %s + %s", name, kernel_buffer(f->k, memory),
+              kernel_operand(f->k, start));
+  if (are_even(f, batch, lane))
+    kernel_line(f->k, "%s = %s + block%s * %s", name, name, wide, kernel_operand(f->k, lane));
+  else
+    kernel_line(f->k, "%s = %s + (block // %s)%s * %s + (block %% %s)%s * %s", name, name,
+                kernel_operand(f->k, f->lanes), wide, kernel_operand(f->k, batch),
+                kernel_operand(f->k, f->lanes), wide, kernel_operand(f->k, lane));
+}
+
 static void find_row(Fourier *f, Places *p, const char *name, const char *arg) {
-  Node *memory = graph_arg(f->k->graph, f->n, arg).node;
   p->base = name;
-  kernel_line(f->k, "%s = %s + (batch%s * %s + %s) + lane%s * %s", name,
-              kernel_buffer(f->k, memory), kernel_wide(f->k), kernel_operand(f->k, p->at[1]),
-              kernel_operand(f->k, p->at[0]), kernel_wide(f->k), kernel_operand(f->k, p->at[3]));
+  point_at_row(f, name, fourier_argument(f, arg).node, p->at[0], p->at[1], p->at[3]);
 }
 
 static void name_scratch(Fourier *f) {
@@ -166,15 +181,13 @@ void fourier_open_rows(Fourier *f, const Strides *s) {
   Dims *d = f->k->graph->dims;
   f->mask = "";
   name_scratch(f);
-  kernel_line(f->k, "for block in range(tl.program_id(0), %s, %s):",
-              kernel_operand(f->k, dim_mul(d, f->lanes, f->batch)),
-              kernel_operand(f->k, f->n->args[1].node->type.shape[0]));
+  Dim rows = dim_mul(d, f->lanes, f->batch), programs = f->n->args[1].node->type.shape[0];
+  Dim each = dim_floordiv(d, dim_add(d, rows, dim_sub(d, programs, dim_int(d, 1))), programs);
+  kernel_line(f->k, "start = tl.program_id(0) * %s", kernel_operand(f->k, each));
+  kernel_line(f->k, "for block in range(start, min(start + %s, %s)):", kernel_operand(f->k, each),
+              kernel_operand(f->k, rows));
   f->k->indent += 4;
-  kernel_line(f->k, "batch = block // %s", kernel_operand(f->k, f->lanes));
-  kernel_line(f->k, "lane = block %% %s", kernel_operand(f->k, f->lanes));
   find_row(f, &f->re, "real", "re");
   if (!fourier_takes_real(f) && !f->im.after) find_row(f, &f->im, "imaginary", "im");
-  kernel_line(f->k, "result = %s + batch%s * %s + lane%s * %s",
-              kernel_buffer(f->k, f->n->args[0].node), kernel_wide(f->k),
-              kernel_operand(f->k, s->batch), kernel_wide(f->k), kernel_operand(f->k, s->lane));
+  point_at_row(f, "result", f->n->args[0].node, dim_int(d, 0), s->batch, s->lane);
 }
