@@ -428,6 +428,29 @@ static int64_t row_of_elements(const Node *x) {
 
 static Node *gradient_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other);
 
+/* Is a sum over few elements, for many channels of both, a product?  Rows of images copy a tile of
+ * either for each tile of the other.  784 elements of 1,024 by 256 channels took 2.98 ms so and
+ * 2.39 as a product, 12,544 of 256 by 64 2.87 and 3.35. */
+static bool is_product_of_elements(const Node *slid, const Node *other, int64_t elements) {
+  enum { RESULTS_OF_ELEMENT = 128 };
+  Dim channels = slid->type.shape[1], results = other->type.shape[1];
+  return slid->type.dtype == DT_F32 && dim_is_int(channels) && dim_is_int(results) &&
+         channels->value * results->value >= RESULTS_OF_ELEMENT * elements;
+}
+
+/* [o, 1, .., c] of x[rows, c, row] and the gradient. */
+static Node *product_of_elements(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  uint32_t n = rank_of(slid) - 1;
+  Dim shape[GRAPH_RANK_MAX];
+  slid = merged(b, decompose_channels_last(b, slid), 0, n);
+  other = build_transpose(b, merged(b, decompose_channels_last(b, other), 0, n), 0, 1);
+  Node *y = build_product(b, OP_aten_mm_default, other, slid, ROUNDS_AS_CONVOLUTION);
+  shape[0] = y->type.shape[0];
+  for (uint32_t i = 0; i < c->n; i++) shape[i + 1] = build_const(b, 1);
+  shape[c->n + 1] = y->type.shape[1];
+  return build_view(b, y, c->n + 2, shape);
+}
+
 /* Windows of one element have any elements in a row, not those of a row of an image alone; NULL:
  * they are others. */
 static Node *gradient_of_elements(Build *b, const ConvGradient *c, Node *slid, Node *other) {
@@ -439,11 +462,13 @@ static Node *gradient_of_elements(Build *b, const ConvGradient *c, Node *slid, N
             other->type.shape[i + 2]->value > 0;
   if (!known) return NULL;
   int64_t row = row_of_elements(other), width = other->type.shape[c->n + 1]->value;
-  if (c->n == 1 || row <= width) return NULL;
+  Dim all = infer_product(&b->in, other->type.shape + 2, c->n);
+  bool product = is_product_of_elements(slid, other, other->type.shape[0]->value * all->value);
+  if (!product && (c->n == 1 || row <= width)) return NULL;
   slid = elements_hit(b, c, slid);
   for (uint32_t i = 0; i < c->n; i++)
     slid = build_slice(b, slid, i + 2, build_const(b, 0), other->type.shape[i + 2], 1);
-  Dim all = infer_product(&b->in, other->type.shape + 2, c->n);
+  if (product) return product_of_elements(b, c, slid, other);
   int64_t rows = other->type.shape[0]->value * all->value / row;
   one.n = 1;
   one.stride[0] = one.dilation[0] = build_const(b, 1);
