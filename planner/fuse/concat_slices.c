@@ -420,7 +420,7 @@ bool pass_concat_in_slices(Graph *g) {
   uint32_t nids = g->nids;
   join_gradients(&uses);
   for (Node *n = g->first; n; n = n->next) {
-    bool inner = n->id < nids && unpacked[n->id];
+    bool inner = g->host && n->id < nids && unpacked[n->id];
     if (!is_cat(n) || n->type.rank == 0 || inner) continue;
     Cat c = cat_of(g, n);
     bool known = n->id < nids, once = known && constant[n->id];
