@@ -181,7 +181,7 @@ def _numpy_allocate(sizes, code, bits):
         raise TypeError("NumPy has no dtype for an output: import ml_dtypes, pass tensors of "
                         "PyTorch, or out=")
     array = numpy.empty(sizes, name)
-    return array, (array.__array_interface__["data"][0], array.shape, None, (CPU, 0), (code, bits))
+    return array, array.__array_struct__
 
 
 _ROOM = 1 << 20  # bytes of an output that are worth a copy of the elements that it has
