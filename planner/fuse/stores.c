@@ -8,7 +8,7 @@
 enum {
   KEPT_BYTES_MAX = 4 << 20,   /* of a value that is computed once */
   TABLE_BYTES_MAX = 32 << 20, /* of one by functions: a sine costs as much as many loads */
-  ROUNDING = 4,             /* weights may grow by such a part, to whole panels */
+  ROUNDING = 4,               /* weights may grow by such a part, to whole panels */
   INLINE_DEPTH_MAX = 32,    /* nodes of no group in a row */
   INLINE_NODES_MAX = 256,   /* nodes of no group below one, each as often as it is reached */
   FUNCTION_WEIGHT = 8,      /* of exp and the like, in additions */
