@@ -117,17 +117,13 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
 def _no_collections():
     """Reference cycles are collected afterwards.  Tracing, and a cut of a graph, make hundreds of
     thousands of objects that live until it is done, and a collection visits them and all else that
-    lives, which takes 0.2 s.  What lives then counts as old, as after collections, unless the
-    program has frozen objects, which would not be frozen any more."""
+    lives, which takes 0.2 s."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 
