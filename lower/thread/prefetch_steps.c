@@ -39,7 +39,8 @@ static void find_step_defs(Steps *s, const NestBlock *b) {
   }
 }
 
-/* ---- growth: how much more a value is where the loop's index is one more ---- */
+/* ---- growth: how much more a value is where the loop's index is one more, or without a loop the
+ * lane ---- */
 
 static bool growth_of(const Steps *s, const NestStmt *loop, const Ref *x, int depth, int64_t *by);
 
@@ -74,8 +75,8 @@ static bool growth_of(const Steps *s, const NestStmt *loop, const Ref *x, int de
   if (x->kind != REF_VAR || x->var->is_param) return true;
   if (x->var->id >= s->nvars || s->ndefs[x->var->id] != 1) return false;
   const NestStmt *st = s->def[x->var->id];
-  if (st == loop) return *by = 1, true;
-  if (!is_in_loop(st, loop)) return true;
+  if (loop ? st == loop : st->code == NEST_LANE) return *by = 1, true;
+  if (loop ? !is_in_loop(st, loop) : st->code == NEST_PID) return true;
   if (st->code == NEST_FOR) return growth_of(s, loop, &st->srcs[0], depth, by); /* a loop within */
   return st->code == NEST_OP && !st->guard.kind && depth < DEPTH_MOST &&
          growth_of_op(s, loop, st, depth + 1, by);
@@ -148,16 +149,39 @@ static void prefetch_row(const Steps *s, NestStmt *ld, int64_t bytes, bool pair)
   }
 }
 
+/* Bytes from lane to lane, if each is in another line; else 0. */
+static int64_t lane_step(const Steps *s, const NestStmt *ld) {
+  int64_t by;
+  if (ld->mems[0].base.kind != REF_VAR || !growth_of(s, NULL, &ld->mems[0].base, 0, &by)) return 0;
+  return by >= LINE_BYTES ? by : 0;
+}
+
+/* Loads of rows that are lanes, an element after each other, before which their next rows are asked
+ * for, one for each load.  Gives the last one. */
+static NestStmt *prefetch_lanes(const Steps *s, NestStmt *first, int64_t bytes, int64_t step) {
+  NestStmt *last = first;
+  for (int lane = 0;; lane++) {
+    NestBuilder b = {s->nest, first->parent, first, first->span};
+    Mem *m = &nest_stmt(&b, NEST_PREFETCH, 0, 0)->mems[0];
+    *m = first->mems[0];
+    m->bytes.c += bytes + lane * step;
+    NestStmt *next = last->next;
+    if (lane + 1 == s->nest->lanes || !are_pairs(last, next)) return last;
+    last = next;
+  }
+}
+
 /* Loads of loops in that over rows. */
 static void prefetch_rows(const Steps *s, const NestStmt *rows, const NestBlock *b, bool looped) {
   for (NestStmt *st = b->first; st; st = st->next) {
     if (st->code == NEST_FOR)
       for (uint32_t r = 0; r < st->nregions; r++) prefetch_rows(s, rows, st->regions[r], true);
     if (!looped || !leaves_first(st)) continue;
-    int64_t bytes = step_bytes(s, rows, st);
+    int64_t bytes = step_bytes(s, rows, st), step = lane_step(s, st);
     bool pair = are_pairs(st, st->next);
-    if (bytes) prefetch_row(s, st, bytes, pair);
-    if (pair) st = st->next;
+    if (bytes && step) st = prefetch_lanes(s, st, bytes, step);
+    else if (bytes) prefetch_row(s, st, bytes, pair);
+    if (pair && !step) st = st->next;
   }
 }
 

@@ -21,8 +21,9 @@ static Signal load_at(Fourier *f, const Places *p, const char *from, int64_t t) 
   Dims *d = f->k->graph->dims;
   Dim offset = dim_mul(d, p->at[2], dim_int(d, t));
   if (p->after) offset = dim_add(d, offset, p->after);
-  return codelet_signal(&f->c, "tl.load(%s + %s%s%s)", from, index_of(f, offset), f->mask,
-                        *f->mask ? ", other=0.0" : "");
+  const char *once = dim_is(p->at[3], 1) ? "" : ", eviction_policy=\"evict_first\"";
+  return codelet_signal(&f->c, "tl.load(%s + %s%s%s%s)", from, index_of(f, offset), f->mask,
+                        *f->mask ? ", other=0.0" : "", once);
 }
 
 static const char *address(Fourier *f, const char *base, int64_t vectors) {
@@ -426,12 +427,19 @@ static void open_blocks(Fourier *f, const Strides *s) {
   Dim many =
       dim_floordiv(d, dim_add(d, f->lanes, dim_int(d, f->f.lanes - 1)), dim_int(d, f->f.lanes));
   const char *across = index_of(f, many);
-  kernel_line(f->k, "for block in range(tl.program_id(0), %s, %s):",
-              index_of(f, dim_mul(d, many, f->batch)),
-              index_of(f, f->n->args[1].node->type.shape[0]));
+  Dim blocks = dim_mul(d, many, f->batch), programs = f->n->args[1].node->type.shape[0];
+  Dim each = dim_floordiv(d, dim_add(d, blocks, dim_sub(d, programs, dim_int(d, 1))), programs);
+  kernel_line(f->k, "start = tl.program_id(0) * %s", index_of(f, each));
+  kernel_line(f->k, "for block in range(start, min(start + %s, %s)):", index_of(f, each),
+              index_of(f, blocks));
   f->k->indent += 4;
-  kernel_line(f->k, "batch = block // %s", across);
-  kernel_line(f->k, "lane = block %% %s * %d + lanes", across, (int)f->f.lanes);
+  if (dim_is(f->batch, 1)) {
+    kernel_line(f->k, "batch = block * 0");
+    kernel_line(f->k, "lane = block * %d + lanes", (int)f->f.lanes);
+  } else {
+    kernel_line(f->k, "batch = block // %s", across);
+    kernel_line(f->k, "lane = block %% %s * %d + lanes", across, (int)f->f.lanes);
+  }
   if (*f->mask) kernel_line(f->k, "inside = lane < %s", index_of(f, f->lanes));
   find_base(f, &f->re, "real", "re");
   if (!fourier_takes_real(f) && !f->im.after) find_base(f, &f->im, "imaginary", "im");
