@@ -260,10 +260,10 @@ bool c_initial_value(const NestStmt *x) {
 }
 
 /* A statement that may run before stores and after loads beside it: it computes a value that has no
- * other definition.  Lanes that go together need no barriers. */
+ * other definition, or asks for memory.  Lanes that go together need no barriers. */
 static bool is_passed(const Gen *g, const NestStmt *x) {
   const unsigned barred = NEST_IS_WRITE | NEST_IS_ORDERED | NEST_IS_EFFECT;
-  if (x->code == NEST_BAR || c_initial_value(x)) return true;
+  if (x->code == NEST_BAR || x->code == NEST_PREFETCH || c_initial_value(x)) return true;
   return !x->nregions && !x->nmems && !(nest_flags(x) & barred) && x->ndsts == 1 &&
          g->at_definition[x->dsts[0].var->id];
 }

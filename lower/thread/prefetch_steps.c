@@ -140,7 +140,6 @@ static bool are_pairs(const NestStmt *x, const NestStmt *y) {
 /* Asks for the lines of a load, or of a pair of them, `bytes` on. */
 static void prefetch_row(const Steps *s, NestStmt *ld, int64_t bytes, bool pair) {
   int64_t vector = s->nest->lanes * dtype_bytes(ld->type);
-  if (ld->prev && ld->prev->code == NEST_PREFETCH) nest_remove(ld->prev);
   for (int64_t at = 0; at < (pair ? 2 : 1) * vector; at += LINE_BYTES) {
     NestBuilder b = {s->nest, ld->parent, ld, ld->span};
     Mem *m = &nest_stmt(&b, NEST_PREFETCH, 0, 0)->mems[0];
@@ -171,8 +170,16 @@ static NestStmt *prefetch_lanes(const Steps *s, NestStmt *first, int64_t bytes, 
   }
 }
 
+/* Takes away what pass prefetch asks for before loads whose next rows are known. */
+static void remove_others(const Steps *s, const NestStmt *rows, const NestBlock *b) {
+  for (NestStmt *st = b->first; st; st = st->next)
+    if (leaves_first(st) && st->prev && st->prev->code == NEST_PREFETCH && step_bytes(s, rows, st))
+      nest_remove(st->prev);
+}
+
 /* Loads of loops in that over rows. */
 static void prefetch_rows(const Steps *s, const NestStmt *rows, const NestBlock *b, bool looped) {
+  if (looped) remove_others(s, rows, b);
   for (NestStmt *st = b->first; st; st = st->next) {
     if (st->code == NEST_FOR)
       for (uint32_t r = 0; r < st->nregions; r++) prefetch_rows(s, rows, st->regions[r], true);

@@ -21,7 +21,8 @@ static Signal load_at(Fourier *f, const Places *p, const char *from, int64_t t) 
   Dims *d = f->k->graph->dims;
   Dim offset = dim_mul(d, p->at[2], dim_int(d, t));
   if (p->after) offset = dim_add(d, offset, p->after);
-  const char *once = dim_is(p->at[3], 1) ? "" : ", eviction_policy=\"evict_first\"";
+  bool rows = !*f->mask && dim_is(f->batch, 1) && !dim_is(p->at[3], 1);
+  const char *once = rows ? ", eviction_policy=\"evict_first\"" : "";
   return codelet_signal(&f->c, "tl.load(%s + %s%s%s%s)", from, index_of(f, offset), f->mask,
                         *f->mask ? ", other=0.0" : "", once);
 }
