@@ -165,8 +165,9 @@ Dim group_vector_columns(const Fusion *f, const Group *g) {
   if (!f->graph->host || g->kind != GROUP_LOOPS || !g->columns) return NULL;
   for (size_t i = 0; i < g->nodes.len; i++) {
     PrimKind k = prim_kind(g->nodes.data[i]->op);
-    if (k != PRIM_POINTWISE && k != PRIM_REDUCE && k != PRIM_WINDOW) return NULL;
-    vectors |= k != PRIM_POINTWISE;
+    if (k != PRIM_POINTWISE && k != PRIM_REDUCE && k != PRIM_WINDOW && k != PRIM_INSERT)
+      return NULL;
+    vectors |= k == PRIM_REDUCE || k == PRIM_WINDOW;
   }
   uint32_t first = g->rank;
   while (!(g->columns >> (first - 1) & 1)) first--;

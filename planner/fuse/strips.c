@@ -11,9 +11,10 @@ enum { THREADS_MIN = 1 << 13, THREAD_BYTES = 16 };
 /* The parts of a thread's strip at most. */
 enum { THREAD_STRIP_MAX = 7 };
 
+/* What is also written to a slice of a concatenation is stored twice. */
 static bool is_simple(const Node *n) {
   PrimKind k = prim_kind(n->op);
-  return k == PRIM_WINDOW || k == PRIM_POINTWISE || k == PRIM_REDUCE;
+  return k == PRIM_WINDOW || k == PRIM_POINTWISE || k == PRIM_REDUCE || k == PRIM_INSERT;
 }
 
 /* The window that goes through the group's elements, if the other nodes can be computed for several

@@ -839,6 +839,47 @@ def halves(folder):
               f"f16 of {channels} channels")
 
 
+SLICES = """class G(torch.nn.Module):
+    def forward(self, x: "f32[2, 32, {h}, {w}]", u: "f32[2, 32, {h}, {w}]",
+                w: "f32[32, 32, 3, 3]", v: "f32[32, 64, 3, 3]"):
+        y = torch.ops.aten.conv2d.default(x, w, None, 1, 1)
+        z = torch.ops.aten.relu.default(y)
+        p = torch.ops.aten.max_pool2d.default(z, [2, 2], [2, 2])
+        k = torch.ops.aten.conv2d.default(u, w, None, 1, 1)
+        e = torch.ops.aten.relu.default(k)
+        c = torch.ops.aten.cat.default([z, e], 1)
+        d = torch.ops.aten.conv2d.default(c, v, None, 1, 1)
+        return (p, d)
+"""
+
+
+def slices(folder):
+    """Convolutions of few channels that are also written to a slice of a concatenation go along
+    rows by vectors of channels, as others do."""
+    for h, w in ((24, 20), (31, 33), (40, 48)):
+        x, u = (tensor(2, 32, h, w) for _ in range(2))
+        weight, last = tensor(32, 32, 3, 3) / 16, tensor(32, 64, 3, 3) / 16
+        path = pathlib.Path(folder, "slices.py")
+        path.write_text(SLICES.format(h=h, w=w))
+        for name, value in zip("xuwv", (x, u, weight, last)):
+            np.save(f"{folder}/{name}.npy", value.astype(np.float32))
+        plan = subprocess.run([NEREID, "graph", path, "--device", "cpu", "--emit", "plan"],
+                              capture_output=True, text=True).stdout
+        steps = [s for s in plan.splitlines() if "_insert_slice(" in s and s.startswith("step")]
+        rows = [s for s in steps if "conv_depthwise" in s]
+        check(rows and all("RBLOCK: 1," in s for s in rows), f"vectors of channels: {steps}")
+        done = subprocess.run([NEREID, "graph", path, *(f"{folder}/{n}.npy" for n in "xuwv"),
+                               "--device", "cpu", "--out-dir", f"{folder}/slices"],
+                              capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr[:2000])
+        z, e = (np.maximum(conv(a.astype(np.float64), weight, None, 1, 1), 0) for a in (x, u))
+        whole = np.concatenate([z, e], 1)
+        even = z[:, :, :h // 2 * 2, :w // 2 * 2].reshape(2, 32, h // 2, 2, w // 2, 2)
+        for i, want in enumerate((even.max((3, 5)), conv(whole, last, None, 1, 1))):
+            got = np.load(f"{folder}/slices/output_{i}.npy")
+            check(np.allclose(got, want, 1e-3, 1e-2), f"slices of {h}x{w}: output {i}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="interp")
@@ -855,6 +896,7 @@ def main():
         if "blocks" in args.names or (not args.names and args.device == "interp"):
             blocks(folder)
             halves(folder)
+            slices(folder)
         if "rows" in args.names or (not args.names and args.device == "interp"):
             rows(folder)
             group_gradients(folder)
