@@ -248,10 +248,11 @@ static double row_cost(int64_t rows) {
 
 /* Keys of a block of turned tiles: so that scores stay in the first cache, and neither blocks nor
  * the rest are cut into single rows. */
-static int64_t keys_of_turned(const Attention *x) {
-  enum { MOST = 128, OPEN = 64, EACH = 4 };
+static int64_t keys_of_turned(const Attention *x, int64_t rows) {
+  enum { ROWS = 64, MOST = 128, OPEN = 64, EACH = 4 };
   if (!dim_is_int(x->walked) || x->walked->value <= 0 || x->high || x->low) return OPEN;
-  int64_t keys = x->walked->value, best = keys < MOST ? keys : MOST;
+  int64_t keys = x->walked->value, most = rows > ROWS ? OPEN : MOST;
+  int64_t best = keys < most ? keys : most;
   double least = INFINITY;
   for (int64_t n = best; n > 0 && n > best / 2; n--) {
     int64_t blocks = keys / n, rest = keys - blocks * n;
@@ -265,17 +266,21 @@ static int64_t keys_of_turned(const Attention *x) {
 }
 
 /* Rows of turned tiles, which are lanes: those that fill their blocks best.  Blocks of one or two
- * vectors load more for each product. */
+ * vectors load more for each product.  Values are turned for each block of rows, so that many rows
+ * are few blocks where these are enough for the threads: 8 heads of 1,024 rows by 128 columns took
+ * 60 ms of a Sapphire Rapids' core, and 41. */
 static int64_t rows_of_turned(const Attention *x) {
+  enum { MANY = 128, PROGRAMS = 32 };
   static const struct {
     int64_t rows;
     double cost;
-  } ways[] = {{32, 1.03}, {48, 1}, {64, 1}, {16, 1.15}};
+  } ways[] = {{32, 1.03}, {48, 1}, {64, 1}, {16, 1.15}, {MANY, 0.96}};
   int64_t best = ways[0].rows;
   double least = INFINITY;
   if (!dim_is_int(x->own_rows)) return best;
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     int64_t n = ways[i].rows, rows = x->own_rows->value;
+    if (n == MANY && (x->high || x->low || programs(x, n) < PROGRAMS)) continue;
     double time = (double)((rows + n - 1) / n * n) * ways[i].cost;
     if (time >= least) continue;
     least = time;
@@ -306,12 +311,12 @@ static bool is_of_words(const Attention *x) {
   return x->in_words && !x->seed && !x->block_rows && has_even_columns(x);
 }
 
-/* Blocks of keys in words: halves of them are whole tiles of a unit (HAS_MATRIX_TILES), and scores
- * fit the first cache.  Values are turned for each block of rows, so that many rows are few blocks,
- * but not of rows that see half of the keys of their own block, nor of wide heads: 8 of 1,024 rows
- * by 128 columns took 16.9 ms of a Sapphire Rapids' core with 128 rows, and 13.1. */
+/* Blocks of keys in words: halves of them are whole tiles of a unit (HAS_MATRIX_TILES).  Values are
+ * turned for each block of rows, so that many rows are few blocks, but not of rows that see half of
+ * the keys of their own block, nor of wide heads: 8 of 1,024 rows by 128 columns took 16.9 ms of a
+ * Sapphire Rapids' core with 128 rows, and 13.1. */
 static AttentionShape shape_of_words(const Attention *x, AttentionShape s) {
-  enum { ROWS = 128, LANES = 16, KEYS = 64, KEYS_OF_FEW = 128, MANY = 512, WIDE = 96 };
+  enum { ROWS = 128, LANES = 16, KEYS = 64, MORE_KEYS = 128, MANY = 512, WIDE = 96 };
   s.words = true;
   s.bd = x->width->value;
   s.be = x->columns->value;
@@ -321,7 +326,7 @@ static AttentionShape shape_of_words(const Attention *x, AttentionShape s) {
   bool wide = s.bd > WIDE || s.be > WIDE;
   s.bm = even_rows(x->own_rows, cut || wide ? ROWS / 2 : ROWS);
   s.bm = (s.bm + LANES - 1) / LANES * LANES;
-  if (s.bm <= ROWS / 2 && !cut) s.bn = KEYS_OF_FEW;
+  if ((s.bm <= ROWS / 2 || !wide) && !cut) s.bn = MORE_KEYS;
   return s;
 }
 
@@ -330,7 +335,7 @@ static AttentionShape shape_of_turned(const Attention *x, AttentionShape s) {
   s.bd = x->width->value;
   s.be = x->columns->value;
   s.bm = rows_of_turned(x);
-  s.bn = keys_of_turned(x);
+  s.bn = keys_of_turned(x, s.bm);
   return is_of_words(x) ? shape_of_words(x, s) : s;
 }
 

@@ -673,11 +673,12 @@ static bool uses_load(const Item *x) {
   return false;
 }
 
-/* Loads from global memory, and what their addresses and guards need. */
+/* Loads, and what their addresses and guards need. */
 static bool loads_only(const Item *x) {
-  if (!(x->e.memory & READS_GLOBAL) || uses_load(x)) return false;
+  bool loads = x->e.memory & READS_GLOBAL || x->e.loads.n;
+  if (!loads || uses_load(x)) return false;
   for (const NestStmt *st = x->chain.body->first; st; st = st->next)
-    if (!is_global_access(st, NEST_LD) && !is_index(st)) return false;
+    if (st->code != NEST_LD && !is_index(st)) return false;
   return true;
 }
 

@@ -132,9 +132,35 @@ static bool tables_in_one_loop(const AttentionWriter *w) {
   return w->shape->one_loop && w->x.counts[0] && w->x.counts[1];
 }
 
+/* The mask of rows and keys that memory has, as a function of both: its tile has a row for each row
+ * of the query, so that memory gives vectors of keys, and is turned then. */
+static void print_turned_mask(AttentionWriter *w) {
+  Kernel *k = w->k;
+  const char *before = attention_take_body(k);
+  size_t known = k->memo.len;
+  int indent = k->indent;
+  k->indent = 4;
+  kernel_line(k, "mmask = m < %s", w->own);
+  if (w->ragged) kernel_line(k, "nmask = n < %s", w->walked);
+  Value v = attention_value_of_scores(w, w->x.mask);
+  bool added = w->x.mask->type.dtype != DT_I1;
+  if (added) kernel_line(k, "return %s", kernel_cast(k, v, w->x.wide));
+  else kernel_line(k, "return tl.where(%s, 1.0, 0.0)", v.text);
+  w->turned_mask = attention_take_body(k);
+  k->memo.len = known;
+  k->indent = indent;
+  text_puts(&k->body, before);
+  if (added) kernel_line(k, "scores = scores + mask");
+  else kernel_line(k, "scores = tl.where(mask != 0.0, scores, float(\"-inf\"))");
+}
+
 /* Blocks at an EDGE have a mask, in one loop the first ones. */
 static void print_mask(AttentionWriter *w) {
   Kernel *k = w->k;
+  if (w->shape->turned && attention_loads_table(w, w->x.mask)) {
+    print_turned_mask(w);
+    return;
+  }
   if (tables_in_one_loop(w)) kernel_line(k, "if i < edge:");
   else if (w->x.block_rows) kernel_line(k, "if EDGE:");
   if (w->x.block_rows) k->indent += 4;
@@ -521,6 +547,19 @@ const char *attention_table(const AttentionWriter *w) {
   return w->x.block_rows ? arena_printf(w->k->arena, "%s, ", w->table) : "";
 }
 
+const char *attention_block(const AttentionWriter *w) {
+  return w->rest ? arena_printf(w->k->arena, "%lld", (long long)w->rest) : "BN";
+}
+
+/* On a CPU the last block of gradients has as many of n as fill the vectors that they need. */
+static int64_t size_of_rest(const AttentionWriter *w) {
+  enum { LANES = 16 };
+  if (!w->k->graph->host || !dim_is_int(w->x.walked) || w->x.kind == ATTENTION_FORWARD) return 0;
+  int64_t rest = w->x.walked->value % w->shape->bn;
+  rest = (rest + LANES - 1) / LANES * LANES;
+  return rest < w->shape->bn ? rest : 0;
+}
+
 void attention_walk_all(AttentionWriter *w, AttentionCall *call) {
   Kernel *k = w->k;
   const char *whole = arena_printf(k->arena, "%s // BN * BN", kernel_operand(k, w->x.walked));
@@ -536,7 +575,9 @@ void attention_walk_all(AttentionWriter *w, AttentionCall *call) {
     return;
   }
   if (whole) call(w, "0", whole, false);
+  w->rest = size_of_rest(w);
   if (w->ragged) call(w, whole ? whole : "0", w->walked, true);
+  w->rest = 0;
 }
 
 /* Few rows look for the keys that they see first: a step of decoding has a mask whose keys after
@@ -713,6 +754,20 @@ static const char *print_epilogue(AttentionWriter *w) {
   return attention_take_body(k);
 }
 
+/* The function of a turned mask, and the statement that calls it; "": there is none. */
+static const char *mask_function(const AttentionWriter *w) {
+  if (!w->turned_mask) return "";
+  return arena_printf(w->k->arena, "@triton.jit\ndef %s_mask(%s, m, n, batch):\n%s\n\n",
+                      KERNEL_NAME, kernel_parameters(w->k), w->turned_mask);
+}
+
+static const char *mask_tile(const AttentionWriter *w) {
+  if (!w->turned_mask) return "";
+  return arena_printf(w->k->arena,
+                      "%*smask = tl.trans(%s_mask(%s, tl.trans(m), tl.trans(n), batch))\n",
+                      w->indent, "", KERNEL_NAME, kernel_parameters(w->k));
+}
+
 /* ---- the kernel ---- */
 
 /* A block of a table is walked whole, also where it begins within the keys and ends after them. */
@@ -758,8 +813,8 @@ void attention_reserve_names(Kernel *k) {
       "delta", "seed",   "bits",    "keep",       "kept",     "dp",    "ds",    "dk",     "dmask",
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
       "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base",
-      "r",     "order", "at",      "lower",      "upper",    "words", "even",  "lower_value",
-      "upper_value"};
+      "r",     "order", "at",      "mask",     "lower",      "upper",    "words", "even",
+      "lower_value", "upper_value"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -1017,6 +1072,8 @@ static void print_in_words(Text *out, AttentionWriter *w) {
                             {"query", query},
                             {"key", key},
                             {"value", value},
+                            {"mask_function", mask_function(w)},
+                            {"mask_tile", mask_tile(w)},
                             {"mask", mask},
                             {"hide", attention_hide(w)}};
   kernel_emit(out, k, "attention_words.py", slots, add_softmax_slots(w, slots));
@@ -1064,6 +1121,8 @@ static void print_in_tiles(Text *out, AttentionWriter *w) {
       {"loop", attention_loop(w)},
       {"key_numbers", attention_keys(w)},
       {"table", x->block_rows ? "table, " : ""},
+      {"mask_function", mask_function(w)},
+      {"mask_tile", mask_tile(w)},
       {"mask", mask},
       {"seed", seed},
       {"keep", keep},

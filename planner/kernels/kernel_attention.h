@@ -27,6 +27,8 @@ typedef struct {
   int shrunk;               /* the query is multiplied by 2^-shrunk */
   bool exact;               /* a last block has as many keys as there are */
   int indent;               /* of the statements that make scores */
+  const char *turned_mask;  /* statements of a function of rows and keys; NULL: there is none */
+  int64_t rest;             /* of n in the block that is walked now; 0: BN */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 
@@ -85,6 +87,8 @@ const char *attention_read_text(AttentionWriter *w);
 const char *attention_chain_text(AttentionWriter *w);
 /* The statements that find a program's result and the `start` of its block of rows. */
 const char *attention_place(AttentionWriter *w);
+/* Is the value of scores made of a tensor of rows and keys that is loaded for each score? */
+bool attention_loads_table(const AttentionWriter *w, Node *n);
 /* The number of batches that add one table of rows and keys to their scores. */
 int64_t attention_table_batches(const AttentionWriter *w);
 /* The statements that make the numbers of a block's keys: n along columns, s along rows. */
@@ -123,6 +127,8 @@ void attention_find_tables(AttentionWriter *w);
 const char *attention_table(const AttentionWriter *w);
 /* All keys: those of whole blocks first. */
 void attention_walk_all(AttentionWriter *w, AttentionCall *call);
+/* The size of blocks that a call walks. */
+const char *attention_block(const AttentionWriter *w);
 /* Keys as far as rows of the block see them, with edges where not all rows see all. */
 void attention_walk_seen(AttentionWriter *w, AttentionCall *call);
 

@@ -66,10 +66,10 @@ static const char *chain_text(AttentionWriter *w) {
 static void call_keys(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "acc = %s_keys(%s, query, grad, sums, delta, m, batch, %s%s, %s, %sacc, BN, BD, BE, "
+              "acc = %s_keys(%s, query, grad, sums, delta, m, batch, %s%s, %s, %sacc, %s, BD, BE, "
               "%s)",
               KERNEL_NAME, kernel_parameters(k), attention_table(w), from, to,
-              attention_bounds_of_call(w, edge), edge ? "True" : "False");
+              attention_bounds_of_call(w, edge), attention_block(w), edge ? "True" : "False");
 }
 
 /* The statement that stores gradients of a tile of scores. */
@@ -213,10 +213,10 @@ static void kernel_by_kept(Text *out, AttentionWriter *w) {
 static void call_rows(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
   kernel_line(k,
-              "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s%s, %s, %sdk, acc, BN, BD, BE, "
+              "dk, acc = %s_rows(%s, key, value, m, batch, %s, %s%s, %s, %sdk, acc, %s, BD, BE, "
               "%s)",
               KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", attention_table(w), from,
-              to, attention_bounds_of_call(w, edge), edge ? "True" : "False");
+              to, attention_bounds_of_call(w, edge), attention_block(w), edge ? "True" : "False");
 }
 
 /* Rows from first to last, as far as they see keys of the block; from begin to end all see all.

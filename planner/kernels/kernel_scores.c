@@ -239,13 +239,14 @@ Value attention_value_of_scores(AttentionWriter *w, Node *n) {
 typedef struct {
   const Kernel *k;
   bool *seen; /* by node id */
+  unsigned least; /* bytes of an element */
   bool found;
   bool apart; /* batches have tables of their own */
 } TableWalk;
 
 /* A tensor of rows and keys that is loaded for each score. */
 static void find_table(Node **node, void *ctx) {
-  enum { LEAST = 2, MOST = 4, ALL_AXES = 4 };
+  enum { MOST = 4, ALL_AXES = 4 };
   TableWalk *walk = ctx;
   const Node *n = *node;
   const ValueType *t = &n->type;
@@ -253,7 +254,7 @@ static void find_table(Node **node, void *ctx) {
   walk->seen[n->id] = true;
   if (kernel_loads(walk->k, n)) {
     unsigned bytes = dtype_bytes(t->dtype);
-    walk->found = t->rank >= 2 && bytes >= LEAST && bytes <= MOST &&
+    walk->found = t->rank >= 2 && bytes >= walk->least && bytes <= MOST &&
                   !dim_is(t->shape[t->rank - 1], 1) && !dim_is(t->shape[t->rank - 2], 1);
     walk->apart |= walk->found && t->rank == ALL_AXES && !dim_is(t->shape[0], 1);
     return;
@@ -262,13 +263,26 @@ static void find_table(Node **node, void *ctx) {
   if (!gathers && !is_tile(n)) graph_each_use(*node, find_table, ctx);
 }
 
+enum { LEAST_OF_GPU = 2 };
+
+static TableWalk table_walk_new(const AttentionWriter *w, unsigned least) {
+  bool *seen = ARENA_ARRAY(w->k->arena, bool, w->k->graph->nids);
+  return (TableWalk){.k = w->k, .seen = seen, .least = least};
+}
+
+bool attention_loads_table(const AttentionWriter *w, Node *n) {
+  TableWalk walk = table_walk_new(w, 1);
+  find_table(&n, &walk);
+  return walk.found;
+}
+
 /* A thread has two neighbors of eight scores of a row.  Where scores are added to a table's
  * numbers, keys of 32 are in the order in which a thread's scores are eight neighbors in the table,
  * so that it loads vectors; copies of keys and values as boxes have them in that order, too. */
 static bool orders_keys(const AttentionWriter *w) {
   enum { ORDERED = 32, LEAST_ROWS = 64 };
   const Attention *x = &w->x;
-  TableWalk walk = {w->k, ARENA_ARRAY(w->k->arena, bool, w->k->graph->nids), false, false};
+  TableWalk walk = table_walk_new(w, LEAST_OF_GPU);
   Node *scores = x->scores, *mask = x->mask;
   bool fits = x->kind == ATTENTION_FORWARD && !w->k->graph->host && !w->ragged && !x->block_rows;
   if (!fits) return false;
@@ -283,7 +297,7 @@ static bool orders_keys(const AttentionWriter *w) {
 /* Programs of the same rows of all batches run together, so that memory gives the table once. */
 int64_t attention_table_batches(const AttentionWriter *w) {
   const Attention *x = &w->x;
-  TableWalk walk = {w->k, ARENA_ARRAY(w->k->arena, bool, w->k->graph->nids), false, false};
+  TableWalk walk = table_walk_new(w, LEAST_OF_GPU);
   Node *scores = x->scores, *mask = x->mask;
   bool fits = x->kind == ATTENTION_FORWARD && !w->k->graph->host && w->shape->turns == 1;
   if (!fits || x->splits > 1 || !dim_is_int(x->batches) || !dim_is_int(x->own_heads)) return 1;

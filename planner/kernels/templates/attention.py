@@ -1,3 +1,4 @@
+{{mask_function}}
 @triton.jit
 def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, {{bounds}}most, total, acc,
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
@@ -10,6 +11,7 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, {{bound
 {{walked_cut}}
 {{loads}}
         scores = tl.dot({{query_by_key}}{{precision}}){{scaled}}
+{{mask_tile}}
 {{mask}}
 {{hide}}
 {{highest}}

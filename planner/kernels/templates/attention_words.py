@@ -18,6 +18,7 @@ def {{name}}_power(x):
     return p * (n.to(tl.int32, bitcast=True) << 23).to(tl.float32, bitcast=True)
 
 
+{{mask_function}}
 @triton.jit
 def {{name}}_scores({{parameters}}, query, m, batch, n,
                     BD: tl.constexpr, EDGE: tl.constexpr):
@@ -29,6 +30,7 @@ def {{name}}_scores({{parameters}}, query, m, batch, n,
     key = tl.load({{key}}{{policy}})
     scores = tl.dot({{query_by_key}}, input_precision="pairs")
     scores = scores.to(tl.float32, bitcast=True){{scaled}}
+{{mask_tile}}
 {{mask}}
 {{hide}}
     return scores
