@@ -131,12 +131,15 @@ static void set_rows_first(Infer *in, const Node *n, const ValueType *x) {
   infer_set(in, x->dtype, 4, shape);
 }
 
-/* Gradients of scores that the kernel of keys keeps: keys first, rows padded. */
+/* Gradients of scores that the kernel of keys keeps: keys first, rows padded; for a CPU blocks of
+ * rows first, of which each key has its own. */
 static ValueType kept_type(Infer *in, const ValueType *q, const ValueType *k) {
   Dims *d = in->g->dims;
   Dim block = infer_const(in, ATTENTION_KEPT_ROWS);
-  Dim rows = dim_mul(d, infer_ceil_div(in, q->shape[2], block), block);
-  Dim shape[] = {q->shape[0], q->shape[1], k->shape[2], rows};
+  Dim blocks = infer_ceil_div(in, q->shape[2], block);
+  bool host = in->g->host;
+  Dim shape[] = {q->shape[0], q->shape[1], host ? blocks : k->shape[2],
+                 dim_mul(d, host ? k->shape[2] : blocks, block)};
   return infer_type(in, q->dtype, 4, shape);
 }
 

@@ -729,10 +729,16 @@ static void gradients_in_parts(Build *b, const Operands *x, const Backward *y, u
   for (int i = 0; i < RESULTS && n > 1; i++) b->items[i] = build_cat(b, n, parts[i], axis);
 }
 
-/* The gradient of a mask, of kept ones of scores: [B, H, S, T], padded. */
+/* The gradient of a mask, [B, H, S, T], of kept ones of scores, which are in blocks of rows. */
 static Node *scores_of_kept(Build *b, const Operands *x) {
-  Node *kept = build_slice(b, x->kept, RANK - 1, build_const(b, 0), x->q->type.shape[2], 1);
-  return build_to(b, build_transpose(b, kept, 2, 3), x->mask->type.dtype);
+  Dims *d = b->in.g->dims;
+  const Dim *of = x->kept->type.shape, block = dim_int(d, ATTENTION_KEPT_ROWS);
+  Dim keys = x->k->type.shape[2], parts[] = {of[0], of[1], of[2], keys, block};
+  Dim whole[] = {of[0], of[1], dim_mul(d, of[2], block), keys};
+  Node *kept = build_transpose(b, build_view(b, x->kept, RANK + 1, parts), 3, 4);
+  kept = build_view(b, kept, RANK, whole);
+  kept = build_slice(b, kept, 2, build_const(b, 0), x->q->type.shape[2], 1);
+  return build_to(b, kept, x->mask->type.dtype);
 }
 
 /* Gradients of scores are in the order of rows on CPUs alone. */

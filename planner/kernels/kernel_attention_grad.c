@@ -155,6 +155,38 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   kernel_emit(out, k, "attention_grad_query.py", slots, sizeof slots / sizeof *slots);
 }
 
+/* ---- kept gradients of scores ----
+ *
+ * A CPU's are in blocks of rows, in which a tile's keys follow each other: a page of memory has 32
+ * keys of a block, and rows one after the other would have a key in each of their pages. */
+
+static Dim kept_rows(const Kernel *k, const Node *kept) {
+  if (!k->graph->host) return kept->type.shape[3];
+  Dims *d = k->graph->dims;
+  return dim_mul(d, kept->type.shape[2], dim_int(d, ATTENTION_KEPT_ROWS));
+}
+
+/* The place of a key and a row. */
+static Dim kept_offset(const AttentionWriter *w, const Node *kept, Dim key, Dim row) {
+  Graph *g = w->k->graph;
+  Dims *d = g->dims;
+  Dim at[4], block = dim_int(d, ATTENTION_KEPT_ROWS);
+  attention_query_index(g, &w->x, w->k->group->index[0], w->head, key, row, at);
+  if (g->host) {
+    at[2] = dim_floordiv(d, row, block);
+    at[3] = dim_add(d, dim_mul(d, key, block), dim_mod(d, row, block));
+  }
+  return linear_of_index(d, at, kept->type.shape, kept->type.rank);
+}
+
+static const char *kept_pointers(AttentionWriter *w, Node *kept, Dim key, Dim row) {
+  Kernel *k = w->k;
+  unsigned axes = 0;
+  const char *index = kernel_index(k, kept_offset(w, kept, key, row), &axes);
+  index = product_pointers(k, index, axes, "s", "r");
+  return arena_printf(k->arena, "%s + %s", kernel_buffer(k, kept), index);
+}
+
 /* ---- of the query, by kept gradients of scores ---- */
 
 static void call_kept(AttentionWriter *w, const char *from, const char *to, bool edge) {
@@ -184,7 +216,7 @@ static void kernel_by_kept(Text *out, AttentionWriter *w) {
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
   Dim r = attention_bind(w, "r", x->rows, "r", AXIS_N);
-  const char *rows = attention_within(k, "r", x->kept->type.shape[3], w->shape->bm);
+  const char *rows = attention_within(k, "r", kept_rows(k, x->kept), w->shape->bm);
   Slot slots[] = {
       {"order", k->graph->host ? "p" : "(p // 32 * 32 + p // 2 % 4 * 8 + p // 8 % 4 * 2 + p % 2)"},
       {"own", w->own},
@@ -192,7 +224,7 @@ static void kernel_by_kept(Text *out, AttentionWriter *w) {
       {"place", attention_place(w)},
       {"key", attention_key_pointers(w, x->key, s, d, "s", "d")},
       {"key_mask", attention_masked_by(k, attention_and(k, ends.s, ends.width))},
-      {"kept", attention_query_pointers(w, x->kept, s, r, "s", "r")},
+      {"kept", kept_pointers(w, x->kept, s, r)},
       {"kept_mask", attention_masked_by(k, attention_and(k, ends.s, rows))},
       {"loop", attention_loop(w)},
       {"table", x->block_rows ? "table, " : ""},
@@ -295,14 +327,11 @@ static void store_grad_key(AttentionWriter *w, Node *n, Dim column, const char *
 static const char *keep_scores(AttentionWriter *w, Node *n) {
   Kernel *k = w->k;
   if (!n) return "";
-  Dim at[4];
-  attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->key, w->row, at);
   unsigned axes = 0;
-  Dim offset = linear_of_index(k->graph->dims, at, n->type.shape, n->type.rank);
-  const char *index = kernel_index(k, offset, &axes);
+  const char *index = kernel_index(k, kept_offset(w, n, w->key, w->row), &axes);
   index = product_pointers(k, index, axes, "m", "n");
   const char *keys = attention_within(k, "m", w->x.own_rows, w->shape->bm);
-  const char *end = kernel_index(k, n->type.shape[3], NULL);
+  const char *end = kernel_index(k, kept_rows(k, n), NULL);
   const char *rows = w->ragged ? arena_printf(k->arena, "(n < %s)", end) : NULL;
   const char *inside = attention_and(k, keys, rows);
   if (k->graph->host)
