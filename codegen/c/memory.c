@@ -251,7 +251,7 @@ static const char *load_some(Gen *g, const NestStmt *s, const Access *a) {
                 order.data);
 }
 
-/* The same of 64 bits: two loads of half a vector, the second of which ends with the last element
+/* Lanes of 64 bits are two loads of half a vector, the second of which ends with the last element
  * that is read. */
 static const char *load_halves(Gen *g, const NestStmt *s, const Access *a) {
   const Mem *m = &s->mems[0];
