@@ -153,7 +153,7 @@ Dim group_crossed_rows(const Fusion *f, const Group *group);
 Group *group_plane(const Fusion *f, const Group *group, Dim columns);
 /* Such a group for a program of so many planes, at the first of them. */
 Group *group_planes(const Fusion *f, const Group *group, int64_t planes);
-/* That group so many planes further on. */
+/* The group of so many planes further on. */
 Group *group_plane_after(const Fusion *f, const Group *group, int64_t planes);
 /* The own index of n, a node of `group`, into n's rank subscripts. */
 void group_index(const Fusion *f, const Group *group, const Node *n, Dim *index);

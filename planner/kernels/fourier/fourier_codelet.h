@@ -13,7 +13,7 @@ typedef struct {
   const char *address;
 } Signal;
 
-/* One with `later` is the element later - 1, which the codelet makes where it is used first.
+/* A value with `later` is the element later - 1, which the codelet makes where it is used first.
  */
 typedef struct {
   Signal re, im;
