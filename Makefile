@@ -13,7 +13,8 @@ VERSION := 0.1.0
 RELEASED := 2026-11-23
 
 # The rooms, each of which may include headers of those before it only (`make lint`).
-ROOMS := lang parser sema lower codegen runtime graph import planner model cli python
+ROOMS := lang parser sema lower codegen runtime graph import tiling decompose \
+  planner model cli python
 # Those of the library.
 LIBRARY_ROOMS := $(filter-out cli python,$(ROOMS))
 

@@ -84,7 +84,7 @@ def walk_configs():
             for w in (2, 4, 8, 16) for s in (1, 2, 3, 4) if 4 <= b // (32 * w) <= 64]
 
 
-# Tiles and warps of the planner's products (planner/tiling/tiling.c), which each list begins with.
+# Tiles and warps of the planner's products (tiling/tiling.c), which each list begins with.
 PLANNED = {16: ((64, 128, 64, 4, 3), (128, 128, 64, 4, 3), (128, 256, 64, 8, 3),
                 (128, 64, 64, 4, 4), (64, 128, 128, 4, 3), (64, 64, 64, 4, 4),
                 (64, 32, 128, 4, 4), (32, 64, 64, 4, 4), (32, 32, 128, 4, 4),

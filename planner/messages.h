@@ -15,9 +15,6 @@
 /* types of results */
 #define E_GRAPH_COMPLEX_RANK "%s: complex numbers can't have more than %d axes"
 #define E_GRAPH_TRANSFORM_NORM "norm is forward, backward or ortho, not '%s'"
-#define E_GRAPH_MATRIX_ROWS "matrices of %s rows are not supported; up to %d are"
-#define R_GRAPH_MATRIX_ROWS "compute this operator outside of the model, in PyTorch"
-#define E_GRAPH_ZERO_DOMAIN "zero_point_domain is INT, FLOAT or NONE, not '%s'"
 #define E_GRAPH_FITS_DTYPE "%s is %g, which %s can't hold"
 #define E_GRAPH_WHOLE "%s is a float, and must be an integer where the operands are"
 #define E_GRAPH_LIMITS "%s is %g, and must be %s"
@@ -32,7 +29,6 @@
 #define M_GRAPH_NOT_DEFINITE "a matrix of %s is not positive-definite"
 #define M_GRAPH_LENGTHS "%s has a length that the loss can't have"
 #define M_GRAPH_PIVOTS "a pivot of %s is no row of the matrix"
-#define M_GRAPH_TABLES "tables of a mask's rows and keys name other blocks, or one twice"
 #define M_GRAPH_ASSERTED "an assertion of the model fails"
 #define M_GRAPH_FALLING "%s are ends of groups, and one is less than the one before"
 #define M_GRAPH_UNEVEN \
@@ -45,20 +41,14 @@
 #define E_GRAPH_READ                                                                       \
   "%s is %lld, out of its range 0 to %lld: the data has numbers that the model allows no " \
   "room for, or the model counts wrong"
-#define E_GRAPH_REDUCE "'%s' is not a reduction: sum, prod, mean, amax or amin"
 
 /* passes on graphs */
-#define E_GRAPH_PAD_MODE "padding mode '%s' is none of constant, reflect, replicate, circular"
-#define E_GRAPH_TRAINING "statistics of the batch would be written: export the model after eval()"
 #define E_GRAPH_TILE \
   "%s uses scores of an attention, which its kernel alone has: they may go through elementwise " \
   "operators to an argument `scores`, `mask` or `chain`"
 #define E_GRAPH_TILE_INDEX \
   "%s reads %s, scores of an attention, at another row, key or head than it computes, and a " \
   "kernel has no others: compute them by a product (torch.matmul), which has a buffer"
-#define E_GRAPH_DROPOUT \
-  "attention with dropout has a kernel for f32, f16 and bf16, and for at most 256 columns"
-#define E_GRAPH_SEED "dropout of %g needs the seed that the forward pass had"
 #define E_GRAPH_WRITES \
   "%s: the in-place write of %s is not supported; use the op that returns a value"
 #define E_GRAPH_WRITE_VIEW \

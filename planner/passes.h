@@ -78,10 +78,6 @@ GRAPH_PASSES(X)
 #define X(name, takes, gives, function, ...) bool function(struct PlanCompiler *c);
 PLAN_PASSES(X)
 #undef X
-/* The same as pass_decompose, but for the ops in `keep` (the last is OP_UNKNOWN), which have
- * templates. */
-bool graph_decompose(Graph *g, const OpId *keep);
-
 /* Is n a concatenation whose sources' kernels write their slices, if none reads it element by
  * element (planner/fuse/concat_slices.c)? */
 bool concat_is_computed(Graph *g, const Node *n);

@@ -23,9 +23,9 @@
 #include "planner/plan/overlap.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/tiles.h"
-#include "planner/tiling/panels.h"
-#include "planner/tiling/few_rows.h"
-#include "planner/tiling/weight_rows.h"
+#include "tiling/panels.h"
+#include "tiling/few_rows.h"
+#include "tiling/weight_rows.h"
 
 /* A group's step, but for its buffers, and its kernel. */
 typedef struct {

@@ -23,7 +23,7 @@ enum { WINDOW_SUMS_MAX = 12 };
 bool window_has_strips(const Window *w);
 /* Chooses the strips of all groups.  They hold where rows fit a tile. */
 void fuse_choose_strips(Fusion *f);
-/* Gives a CPU's copy into panels (planner/tiling/panels.h) the elements of a word as strips.  Its
+/* Gives a CPU's copy into panels (tiling/panels.h) the elements of a word as strips.  Its
  * programs take rows of what is copied, or tiles of both orders if that is along the sum. */
 void fuse_find_panels(const Fusion *f, Group *g);
 /* Gives a CPU's copy that makes an operand dense tiles of parts of its rows, so that where a row is

@@ -1,10 +1,10 @@
 /* Kernels of GROUP_MATMUL: few rows times a weight that memory has along the sum or across it
- * (planner/tiling/few_rows.h), whose elements may be computed from fields of a few bits. */
+ * (tiling/few_rows.h), whose elements may be computed from fields of a few bits. */
 #include <string.h>
 
 #include "planner/kernels/kernel_fields.h"
 #include "planner/kernels/kernel_product.h"
-#include "planner/tiling/few_rows.h"
+#include "tiling/few_rows.h"
 
 /* AT_ONCE: columns; a weight is multiplied by SCALES at most after sums. */
 enum { AT_ONCE = 2, SCALES = 4, OUTER = 8, GROUP = 12, STEP = 16 /* indents of lines */ };

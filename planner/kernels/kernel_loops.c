@@ -552,7 +552,7 @@ static void compute_group_node(Kernel *k, Node *n) {
 
 /* ---- words ----
  *
- * A copy into panels of matrices (planner/tiling) of elements of 8 or 16 bits is stored word by
+ * A copy into panels of matrices (tiling) of elements of 8 or 16 bits is stored word by
  * word, whose elements are of rows that follow each other: a strip's parts.  Where these are a word
  * in memory, it is loaded as one. */
 

@@ -5,9 +5,9 @@
 #include "graph/analysis/strided.h"
 #include "graph/ops/window.h"
 #include "planner/kernels/kernel_product.h"
-#include "planner/tiling/near_columns.h"
-#include "planner/tiling/panels.h"
-#include "planner/tiling/tiling.h"
+#include "tiling/near_columns.h"
+#include "tiling/panels.h"
+#include "tiling/tiling.h"
 
 DType product_sums(const Node *n) {
   DType t = n->args[0].node->type.dtype;

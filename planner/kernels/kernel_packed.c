@@ -4,7 +4,7 @@
 #include "graph/analysis/gather.h"
 #include "planner/kernels/kernel_fields.h"
 #include "planner/kernels/kernel_product.h"
-#include "planner/tiling/tiling.h"
+#include "tiling/tiling.h"
 
 enum { RADICES_MAX = 8, PLACE_MOST = 256 };
 

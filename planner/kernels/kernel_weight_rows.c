@@ -1,10 +1,10 @@
 /* Kernels of GROUP_MATMUL: one nereid.conv_weight on a CPU, by rows of images
- * (planner/tiling/weight_rows.h). */
+ * (tiling/weight_rows.h). */
 #include <string.h>
 
 #include "graph/analysis/strided.h"
 #include "planner/kernels/kernel_product.h"
-#include "planner/tiling/weight_rows.h"
+#include "tiling/weight_rows.h"
 
 typedef struct {
   Kernel *k;

@@ -217,7 +217,7 @@ static void write_places(Graph *g, Node *n) {
   user->args[0].node = build_op1(&b, OP_nereid_dense_default, x);
 }
 
-/* The view that cuts an image's channels to groups (planner/decompose/small_groups.c), of which a
+/* The view that cuts an image's channels to groups (decompose/windows/small_groups.c), of which a
  * vector of the operand's channels has several; NULL: there is none. */
 static Node *view_in_groups(const Node *x) {
   enum { VECTOR = 16 };

@@ -15,10 +15,10 @@
 #include "graph/ops/prims.h"
 #include "graph/ops/window.h"
 #include "planner/passes.h"
-#include "planner/tiling/few_rows.h"
-#include "planner/tiling/near_columns.h"
-#include "planner/tiling/panels.h"
-#include "planner/tiling/weight_rows.h"
+#include "tiling/few_rows.h"
+#include "tiling/near_columns.h"
+#include "tiling/panels.h"
+#include "tiling/weight_rows.h"
 
 /* Fewer rows are few tiles, each of which copies the operand: words by their elements.  Panels that
  * the second cache holds pay for fewer (is_packed). */

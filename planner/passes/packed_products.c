@@ -17,14 +17,14 @@
  *
  * Pass few_rows: for CPUs, the same of products of few rows whose weight memory has along the sum
  * or along columns, packed or as it is.  Pass order_few_rows puts their operands in the order in
- * which vectors read them (planner/tiling/few_rows.h), when copies are not removed any more. */
+ * which vectors read them (tiling/few_rows.h), when copies are not removed any more. */
 #include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
-#include "planner/tiling/few_rows.h"
-#include "planner/tiling/panels.h"
-#include "planner/tiling/tiling.h"
+#include "tiling/few_rows.h"
+#include "tiling/panels.h"
+#include "tiling/tiling.h"
 
 /* The rows of a product with which a weight that is written to memory takes as long, as measured on
  * an H200. */

@@ -16,8 +16,8 @@
 
 #include "graph/analysis/dce.h"
 #include "graph/analysis/element_value.h"
-#include "planner/decompose/decompose.h"
-#include "planner/decompose/scatter.h"
+#include "decompose/decompose.h"
+#include "decompose/scatter.h"
 #include "planner/passes.h"
 
 enum { NESTED_MAX = 32 };

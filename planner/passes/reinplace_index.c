@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/analysis/element_value.h"
-#include "planner/decompose/scatter.h"
+#include "decompose/scatter.h"
 #include "planner/passes/reinplace.h"
 
 typedef struct {

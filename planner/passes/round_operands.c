@@ -8,7 +8,7 @@
  * a sum next to each other, as the units want them. */
 #include "graph/builders/node_builder.h"
 #include "lower/target/device_peaks.h"
-#include "planner/decompose/decompose.h"
+#include "decompose/decompose.h"
 #include "planner/passes.h"
 
 /* On an H200 single warps take 8.6e-15 s more for a multiplication and an addition than units that

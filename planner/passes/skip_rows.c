@@ -16,7 +16,7 @@
 #include "graph/analysis/dce.h"
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
-#include "planner/decompose/scatter.h"
+#include "decompose/scatter.h"
 #include "planner/passes.h"
 
 /* A tile of 128 rows is left out if none of them is read.  At least a quarter of all rows is not,

@@ -12,7 +12,7 @@
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
-#include "planner/tiling/tiling.h"
+#include "tiling/tiling.h"
 
 static Node *as_is(Build *b, Node *y) {
   const ValueType *t = &b->in.n->type;

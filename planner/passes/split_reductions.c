@@ -28,7 +28,7 @@
 #include "graph/builders/node_builder.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
-#include "planner/tiling/parked_rows.h"
+#include "tiling/parked_rows.h"
 
 enum {
   ELEMENTS_MIN = 1 << 16,  /* below, a kernel's start takes as long */

@@ -9,12 +9,12 @@
 #include "lower/target/machine.h"
 #include "planner/fuse/strips.h"
 #include "planner/plan/cpu_rows.h"
-#include "planner/tiling/near_columns.h"
-#include "planner/tiling/panels.h"
-#include "planner/tiling/parked_rows.h"
-#include "planner/tiling/tiling.h"
-#include "planner/tiling/few_rows.h"
-#include "planner/tiling/weight_rows.h"
+#include "tiling/near_columns.h"
+#include "tiling/panels.h"
+#include "tiling/parked_rows.h"
+#include "tiling/tiling.h"
+#include "tiling/few_rows.h"
+#include "tiling/weight_rows.h"
 
 /* ---- lists ---- */
 

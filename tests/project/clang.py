@@ -3,7 +3,8 @@
 import pathlib, shutil, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = "lang parser sema lower codegen runtime graph import planner model cli".split()
+ROOMS = ("lang parser sema lower codegen runtime graph import tiling decompose "
+         "planner model cli").split()
 OPTIONS = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ibuild", "-iquote", "runtime", "-iquote",
            "lang/base", "-Wall", "-Wextra", "-fsyntax-only"]
 

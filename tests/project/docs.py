@@ -337,7 +337,8 @@ def message_text(body):
 
 
 def messages():
-    rooms = re.search(r"(?m)^ROOMS := (.*)$", (ROOT / "Makefile").read_text())[1].split()
+    rooms = re.search(r"(?m)^ROOMS := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text())[1]
+    rooms = rooms.replace("\\\n", " ").split()
     headers = [f"{room}/messages.h" for room in rooms if (ROOT / room / "messages.h").exists()]
     text = MESSAGES.format(NOTE.format("`, `".join(headers)))
     for header in headers:

@@ -3,8 +3,8 @@
 import pathlib, re, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = ["lang", "parser", "sema", "lower", "codegen", "runtime", "graph", "import", "planner",
-         "model", "cli", "python"]
+ROOMS = ["lang", "parser", "sema", "lower", "codegen", "runtime", "graph", "import",
+         "tiling", "decompose", "planner", "model", "cli", "python"]
 # Functions that read the variable which their caller names.
 READERS = r"(?:getenv|add_variable)"
 

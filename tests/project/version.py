@@ -8,8 +8,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 import tally
 
-FOLDERS = ["lang", "parser", "sema", "lower", "codegen", "runtime", "graph", "import", "planner",
-           "model", "cli", "python/link"]
+FOLDERS = ["lang", "parser", "sema", "lower", "codegen", "runtime", "graph", "import",
+           "tiling", "decompose", "planner", "model", "cli", "python/link"]
 NUMBER = re.search(r"(?m)^VERSION := (\S+)", (ROOT / "Makefile").read_text())[1]
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1",
                **{f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER")

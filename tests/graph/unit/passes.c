@@ -14,7 +14,7 @@
 #include "graph/ops/graph_text.h"
 #include "graph/ops/prims.h"
 #include "import/text/text_forms.h"
-#include "planner/decompose/decompose.h"
+#include "decompose/decompose.h"
 #include "planner/passes.h"
 #include "tests/support/tally.h"
 

@@ -1,9 +1,9 @@
 /* The model that chooses tiles of products, and the blocks of attention. */
 
-#include "planner/tiling/tiling.h"
+#include "tiling/tiling.h"
 #include "graph/analysis/attention.h"
 #include "lower/target/machine.h"
-#include "planner/tiling/panels.h"
+#include "tiling/panels.h"
 #include "tests/support/tally.h"
 
 static DevicePeaks gpu;

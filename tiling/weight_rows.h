@@ -1,0 +1,29 @@
+/* Gradients of convolutions' weights as CPUs compute them: sums of products of rows of images.
+ *
+ * A row of the gradient of the result meets, for each row of the window, elements of the input that
+ * are next to each other in memory: those of all its columns and channels.  So nereid.conv_weight
+ * with its outputs last is a product whose steps are rows of images, if the input has its padding
+ * in memory. */
+#ifndef NEREID_TILING_WEIGHT_ROWS_H
+#define NEREID_TILING_WEIGHT_ROWS_H
+
+#include "graph/ops/window.h"
+#include "tiling/tiling.h"
+
+/* Are sizes known?  `padding` may be there. */
+bool weight_rows_suit(const ValueType *grad, const Window *w);
+/* Is it computed so? */
+bool weight_has_rows(Graph *g, const Node *n);
+/* Are the elements of a row of the window next to each other?  Else its rows are positions. */
+bool weight_row_is_whole(const Window *w);
+/* The elements of a row of the window, or of a position. */
+int64_t weight_row(const Window *w);
+/* How many channels the gradient [N, windows, O] lacks to whole vectors. */
+int64_t weight_channels_more(const ValueType *grad);
+/* A tile of so many output channels. */
+Tile weight_rows_tile(int64_t outputs, const Window *w, int64_t windows_of_row);
+/* Into how many parts to cut the sum, where so many bytes are read: a part's are in a cache for all
+ * tiles, of which there are `tiles`, and processors have tiles. */
+int weight_rows_parts(int64_t bytes, int64_t tiles, int64_t result);
+
+#endif
