@@ -22,7 +22,7 @@ typedef Node *DecomposeRule(Build *b);
 bool pass_expand(Graph *g);
 bool pass_join_parts(Graph *g);
 bool pass_decompose(Graph *g);
-/* The same as pass_decompose, but for the ops in `keep` (the last is OP_UNKNOWN), which have
+/* pass_decompose, but for the ops in `keep` (the last is OP_UNKNOWN), which have
  * templates. */
 bool graph_decompose(Graph *g, const OpId *keep);
 

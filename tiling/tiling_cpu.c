@@ -109,7 +109,7 @@ int tiling_cpu_parts(const Product *p) {
 
 /* ---- panels ---- */
 
-/* Of few rows a program has one block of registers, so that an open number is not computed as if
+/* A program of few rows has one block of registers, so that an open number is not computed as if
  * they were many.  A panel comes from the second cache or beyond. */
 enum { PANEL_DEPTH = 1024, ROWS_MOST = 8 /* which divides rows of images more often than 9 */ };
 static const double PANEL_LOAD = 2;

@@ -15,8 +15,8 @@
 
 enum { WORD = 4 };
 
-/* Of arrays of addresses.  GCC 12 copies some to a place in one by instructions that need 32 bytes
- * of alignment, where the array itself has 16. */
+/* Arrays of addresses.  GCC 12 copies some to a place in one by instructions that need 32 bytes of
+ * alignment, where the array itself has 16. */
 #define ALIGNED "_Alignas(64) "
 
 /* ---- which loops ---- */

@@ -114,7 +114,7 @@ static Node *factors_of_radix(Build *b, int64_t columns, int64_t count, int64_t 
   return flat(b, build_slice(b, y, 1, build_const(b, 1), build_const(b, count + 1), 1));
 }
 
-/* The same for k from 1 to `count`, of each the parts of all columns: [count, 2, columns]. */
+/* Parts of all columns for each k from 1 to `count`: [count, 2, columns]. */
 static Node *factors_along(Build *b, int64_t columns, int64_t count, int64_t n, bool inverse,
                            DType t) {
   Parts w = fourier_powers(b, build_const(b, count + 1), build_const(b, columns), build_const(b, n),
