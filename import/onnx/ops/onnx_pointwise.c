@@ -77,13 +77,26 @@ static int64_t small_power(OnnxCall *c, const Node *x) {
   return 0;
 }
 
+/* Floats of two dtypes have the wider one: PyTorch's rules would take that of the one with axes. */
+static Node *power(OnnxCall *c, Node *x) {
+  Build *b = &c->b;
+  Node *y = second(c, x);
+  DType t = x->type.dtype, of = y->type.dtype;
+  if (dtype_is_float(t) && dtype_is_float(of) && t != of) {
+    if (dtype_bytes(t) == dtype_bytes(of)) t = DT_F32;
+    else if (dtype_bytes(of) > dtype_bytes(t)) t = of;
+    x = build_to(b, x, t);
+    y = build_to(b, y, t);
+  }
+  return build_op2(b, OP_aten_pow_Tensor_Tensor, x, y);
+}
+
 /* The result has the base's dtype. */
 void onnx_op_pow(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_in(c, 0);
   int64_t n = small_power(c, x);
-  Node *z = n ? build_with(b, OP_aten_pow_Tensor_Scalar, x, build_int(b, n))
-              : build_op2(b, OP_aten_pow_Tensor_Tensor, x, second(c, x));
+  Node *z = n ? build_with(b, OP_aten_pow_Tensor_Scalar, x, build_int(b, n)) : power(c, x);
   onnx_set(c, 0, build_to(b, z, x->type.dtype));
 }
 

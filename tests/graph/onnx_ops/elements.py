@@ -44,6 +44,11 @@ CASES = [
      lambda x, _: (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + 1e-12)),
     ("DynamicSlice", 9, [ROWS, np.array([-2]), np.array([9]), np.array([1])], {},
      lambda x, *_: x[:, -2:]),
+    # a number's dtype counts as that of its exponents does
+    ("Pow", 15, [np.float32(1.7), np.float16([2.5, -0.3])], {},
+     lambda x, y: (float(x) ** y.astype("f8")).astype("f4")),
+    ("Pow", 15, [ROWS[1], np.float64(2 + 1e-7)], {},
+     lambda x, y: np.where(x < 0, np.nan, np.abs(x.astype("f8")) ** y).astype("f4")),
     ("MemcpyToHost", 17, [ROWS], {}, lambda x: x),
     ("MemcpyFromHost", 17, [ROWS], {}, lambda x: x),
 ] + [
