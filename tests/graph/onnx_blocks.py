@@ -153,6 +153,17 @@ def by_runtime(file, given, wanted):
         check(error_of(got, want) < 1e-5, f"ONNX Runtime, result {i}: {error_of(got, want)}")
 
 
+def check_channels(folder):
+    """An image has all channels that a file takes of it."""
+    for channels in 0, -1, 17:
+        m = Model(16)
+        y = m.node("ReorderOutput", m.node("ReorderInput", "x"), channels=channels)
+        (folder / "m.onnx").write_bytes(m.bytes({"x": o.f32(1, 16, 2, 2)}, [y]))
+        done = subprocess.run([NEREID, "graph", folder / "m.onnx"], capture_output=True, text=True)
+        check(done.returncode == 1 and "no number of the image's channels" in done.stderr,
+              f"{channels} of 16 channels: {done.stderr.strip()}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -174,6 +185,7 @@ def main():
                         error = error_of(np.load(folder / f"output_{i}.npy"), want)
                         check(isinstance(error, float) and error < 1e-4,
                               f"blocks of {block}, {device}, result {i}: {error}")
+        check_channels(folder)
     return report()
 
 

@@ -1,6 +1,7 @@
 /* com.microsoft.nchwc: convolutions and pools of images in blocks of channels
  * (import/onnx/onnx_blocks.c), as ONNX Runtime writes them where it saves a model that it optimized
  * for a CPU. */
+#include "import/messages.h"
 #include "import/onnx/ops/onnx_shared.h"
 
 /* Images become whole blocks by channels of zeros. */
@@ -24,6 +25,9 @@ void onnx_op_reorder_output(OnnxCall *c) {
   Build *b = &c->b;
   Node *x = onnx_channels(c, 0);
   int64_t channels = onnx_int(c, "channels", 0);
+  Dim most = x->type.shape[1];
+  if (channels < 1 || (dim_is_int(most) && channels > most->value))
+    onnx_fail(c, E_ONNX_ATTR_VALUE, "channels", "no number of the image's channels");
   x = build_slice(b, x, 1, build_const(b, 0), build_const(b, channels), 1);
   onnx_set(c, 0, onnx_flag(c, "channels_last", false) ? onnx_move_channels(c, x, true) : x);
 }
