@@ -343,6 +343,8 @@ def check_counted_sizes():
     check("places of elements", lambda x: (x > 0).nonzero() + 1, x, **full)
     check("elements by a mask", lambda x, m: (x[m].sum(), x[m].sin()), x, x > 0, **full)
     check("rows by a mask", lambda x, w: x[x.sum(1) > 0] @ w, x, randn(7, 3), **full)
+    check("a matrix times some matrices", lambda x, m: x @ x.view(5, 7, 1)[m], x, x[:, 0] > 0,
+          **full)
     check("a mask of what a mask chose", twice, x, **full)
     check("numbers of elements", later, x, **full)
     check("elements side by side", joined, x, **full)

@@ -10,6 +10,7 @@ import contextlib
 
 import torch
 
+from nereid.torch_backend.base.layout import is_known
 from nereid.torch_backend.decompositions.eager_strides import (composites_with_eager_strides,
                                                                    plain_one_hot)
 from nereid.torch_backend.decompositions.lacking import expanded_with_dtypes
@@ -44,7 +45,8 @@ _pytorch_matmul = aten.matmul.default.py_kernels[
 def _matmul(tensor1, tensor2):
     """PyTorch makes one product of a matrix that has a gradient and several others: of a transposed
     copy of all these, which is kept for the gradients, with a transposed copy of the result."""
-    several = tensor1.dim() == 2 and tensor2.dim() > 2 and all(n > 1 for n in tensor2.shape[:-2])
+    several = tensor1.dim() == 2 and tensor2.dim() > 2 and all(
+        is_known(n > 1) for n in tensor2.shape[:-2])
     if several and tensor1.device.type == "cpu":
         tensor1 = tensor1.expand(*tensor2.shape[:-2], *tensor1.shape)
     return _pytorch_matmul(tensor1, tensor2)
