@@ -441,6 +441,19 @@ def check_threads():
                     f"{ran.stderr[-500:]}")
 
 
+def check_cpu():
+    """A CPU that this machine can't be is told of, and PyTorch runs the graph."""
+    code = ("import torch\n"
+            "x = torch.arange(3.)\n"
+            "y = torch.compile(lambda x: x * 2, backend='nereid')(x)\n"
+            "print(y.tolist())")
+    env = {**os.environ, "NEREID_CPU": "cpu:3", "NEREID_VERIFY": "",
+           "PYTHONPATH": str(BUILD / "python")}
+    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    tally.check(ran.stdout.strip() == "[0.0, 2.0, 4.0]" and "NEREID_CPU=cpu:3" in ran.stderr,
+                f"a CPU that there isn't: {ran.stdout} {ran.stderr[-500:]}")
+
+
 def main():
     torch.manual_seed(0)
     check_option_values()
@@ -457,6 +470,7 @@ def main():
     check_changes()
     check_options()
     check_threads()
+    check_cpu()
 
 
 if __name__ == "__main__":

@@ -404,10 +404,10 @@ class Compiled:
 
     def compile(self) -> None:
         """Makes the executable; by any thread, which holds the interpreter's lock for a moment."""
+        self.device = driver.device(self.name)  # a device that fails refuses no node
         try:
             with self.held.file() if self.held else contextlib.nullcontext() as weights:
                 graph = _nereid.Graph("<graph>", self.source.encode(), weights, [], [], [])
-                self.device = driver.device(self.name)
                 executable = graph.compile(self.device, {**self.options, "keep": True})
         except NereidError as error:
             if self.plan is None:
