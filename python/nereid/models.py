@@ -126,8 +126,8 @@ def _describe(value: Any) -> Any:
     if hasattr(type(value), "__dlpack_c_exchange_api__"):
         return value
     if hasattr(type(value), "__array_struct__"):
-        dtype = value.dtype
-        if dtype.isbuiltin == 1 and dtype.kind in "fiub":  # of this byte order
+        dtype = getattr(value, "dtype", None)  # of NumPy's own arrays this byte order's
+        if getattr(dtype, "isbuiltin", None) == 1 and dtype.kind in "fiub":
             return value.__array_struct__
     interface = getattr(value, "__cuda_array_interface__", None)
     if isinstance(interface, dict):

@@ -155,6 +155,7 @@ def check_mistakes():
     raises("a name twice", TypeError, lambda: model(W, w=W), "'w' is given twice")
     raises("one is missing", TypeError, lambda: model(w=W), "input 'x' is missing")
     raises("no tensor", TypeError, lambda: model(W, "x"), "str")
+    raises("a structure alone", TypeError, lambda: model(W, Structure()), "Structure")
     raises("complex numbers", TypeError, lambda: model(W, x.astype("complex64")), "'<c8'")
     raises("big-endian numbers", TypeError, lambda: model(W, x.astype(">f4")), "big-endian")
     packed = np.zeros((3, 4), [("first", "i1"), ("second", "f4")])["second"]
@@ -581,6 +582,14 @@ def check_rounded():
         check(done.returncode == 0, f"a plan in TF32: {done.stderr}")
         got = np.load(f"{folder}/output_0.npy")
     check(np.allclose(got, want, rtol=1e-5, atol=1e-5, equal_nan=True), "values in TF32")
+
+
+class Structure:
+    """What has the structure of an array, but no dtype of NumPy's."""
+
+    @property
+    def __array_struct__(self):
+        return W.__array_struct__
 
 
 class Bits:
