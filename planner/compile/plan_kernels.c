@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/target/machine.h"
 #include "planner/compile/stages.h"
 #include "planner/messages.h"
 #include "runtime/compile/code_key.h"
@@ -23,7 +24,8 @@ static CacheId kernel_cache_id(const nereid_device *d, const PlanKernel *p) {
   cache_key_text(key, "kernel of a graph");
   cache_key_text(key, nereid_build_id());
   key_add_text(key, nereid_kind_name(device_kind(d)));
-  key_add_text(key, device_target(d));
+  const Machine *m = machine_find(device_target(d)); /* "cpu" is several */
+  key_add_text(key, m ? m->name : device_target(d));
   cache_key_add(key, p->request.source.text, p->request.source.size);
   request_key_add(key, &p->request);
   if (p->aligned.kernel) request_key_add(key, &p->aligned);

@@ -2,7 +2,7 @@
 """PyTorch's settings under torch.compile(backend="nereid"): TF32 and what it must leave alone,
 deterministic algorithms, settings that change between calls; names of options and modes; and
 layouts of results that PyTorch's settings or inputs ask for."""
-import os, pathlib, subprocess, sys
+import contextlib, os, pathlib, platform, sqlite3, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -454,6 +454,23 @@ def check_cpu():
                 f"a CPU that there isn't: {ran.stdout} {ran.stderr[-500:]}")
 
 
+def check_code_of_cpus():
+    """Code of a narrower CPU is not found for this one."""
+    code = ("import torch\n"
+            "torch.compile(lambda x: x.sum(1), backend='nereid')(torch.ones(3, 64))")
+    with tempfile.TemporaryDirectory() as folder:
+        kept = []
+        for own in {"NEREID_CPU": "cpu:4"}, {}:
+            env = {**os.environ, **own, "NEREID_CACHE_DIR": folder,
+                   "PYTHONPATH": str(BUILD / "python")}
+            subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True)
+            (file,) = pathlib.Path(folder).glob("code-*.db")
+            with contextlib.closing(sqlite3.connect(file)) as cache:
+                kept += cache.execute("select count(*) from code where kind = 'kernel'").fetchone()
+    same = platform.machine() != "x86_64" or torch.backends.cpu.get_cpu_capability() == "DEFAULT"
+    tally.check(kept == [1, 1 if same else 2], f"kernels of two CPUs: {kept}")
+
+
 def main():
     torch.manual_seed(0)
     check_option_values()
@@ -471,6 +488,7 @@ def main():
     check_options()
     check_threads()
     check_cpu()
+    check_code_of_cpus()
 
 
 if __name__ == "__main__":
