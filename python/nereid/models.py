@@ -145,6 +145,15 @@ def _describe(value: Any) -> Any:
     return operator.index(value)
 
 
+def _describe_given(value: Any) -> Any:
+    """_describe() of an output's tensor, which is written, or None."""
+    if value is None:
+        return None
+    if not getattr(getattr(value, "flags", None), "writeable", True):
+        raise TypeError("an array for an output is read-only")
+    return _describe(value)
+
+
 def _device_of(value: Any) -> str | None:
     """The name of the device that has the tensor; None: a CPU, or no tensor."""
     place = getattr(value, "device", None)
@@ -435,7 +444,7 @@ class Model:
         if torch_is_used:
             allocate = _torch_allocator(name if on_device else "cpu", compiled.allocators)
         given = self._given(compiled, out)
-        pointers = None if given is None else [None if t is None else _describe(t) for t in given]
+        pointers = given and [_describe_given(t) for t in given]
         results = compiled.executable.run([_describe(v) for v in values], pointers, allocate,
                                           workspace, number)
         places: list = [None] * compiled.places

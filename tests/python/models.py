@@ -165,6 +165,8 @@ def check_mistakes():
     check(np.array_equal(model(W, fixed)[0], 4 * x), "an array that is not to be written")
     small = np.zeros((2, 4), "float32")
     raises("a small output", error, lambda: model.run(W, x, out=[small, None, None]), "output 0")
+    raises("a fixed output", TypeError, lambda: model.run(W, x, out=[fixed, None, None]),
+           "read-only")
     raises("outputs", TypeError, lambda: model.run(W, x, out=[None]), "returns 3 values")
     raises("no output", TypeError, lambda: model.run(W, x, out={"y": x}), "'y' is no output")
     raises("no static input", ValueError, lambda: model.set_static("y"), "'y'")
