@@ -148,8 +148,10 @@ static int width_of_window(Graph *g, const Node *convolution) {
                          : panels_width_for(columns->value, t->dtype);
   int64_t word = strided_word(t->dtype), words = run->value / word;
   if (run->value % word || t->shape[t->rank - 2]->value % word) return 0;
-  bool reads = word > 1 || words >= RUN_LEAST;
-  return width && reads && has_depth(words, width) ? width : 0;
+  bool real = dtype_is_float(t->dtype);
+  int64_t steps = real ? run->value : words; /* halves are copied to f32 (pass freeze) */
+  bool reads = !real || steps >= RUN_LEAST;
+  return width && reads && has_depth(steps, width) ? width : 0;
 }
 
 bool panels_suit_window(Graph *g, const Node *convolution) {

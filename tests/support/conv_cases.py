@@ -244,6 +244,13 @@ CASES = [
      lambda x, w: conv(x, w, None, 2, 3, 1, 2)),
     ("conv2d.default(x, w, b, 1, 1, 1, 4)", [X, tensor(4, 1, 3, 3), tensor(4)],
      lambda x, w, b: conv(x, w, b, 1, 1, 1, 4)),
+    # numbers of 16 bits whose windows' rows are too short for panels of f32, to which they would be
+    # copied
+    ("a = to.dtype(x, torch.bfloat16); v = to.dtype(w, torch.bfloat16); "
+     "y = conv2d.default(a, v, None, 1, [1, 0], 1, 2); to.dtype(y, torch.float32)",
+     [(np.arange(1152, dtype=np.float32) % 7 - 3).reshape(1, 8, 12, 12),
+      (np.arange(128, dtype=np.float32) % 5 - 2).reshape(32, 4, 1, 1)],
+     lambda x, w: conv(x, w, pads=(1, 0), groups=2)),
     ("conv2d.default(x, w, None, 2, 3, 2, 32)", [IMAGE, tensor(32, 1, 5, 7)],
      lambda x, w: conv(x, w, None, 2, 3, 2, 32)),
     ("conv2d.default(x, w, None, 1, 0, 1, 4)", [X, tensor(12, 1, 2, 2)],
