@@ -68,9 +68,9 @@ Node *decompose_rows(Build *b, const WindowRows *r, Node *x);
 Node *decompose_weight_rows(Build *b, const WindowRows *r, Node *w);
 /* A gradient [O, window, elements of a row] as [O, window, the copy's channels]. */
 Node *decompose_of_rows(Build *b, const WindowRows *r, Node *y);
-/* Integers in the order of x's elements, of 32 bits unless x has more; NaN is above all. */
 /* x, of f32, rounded to TF32 by primitives on its bits. */
 Node *decompose_rounded(Build *b, Node *x);
+/* Integers in the order of x's elements, of 32 bits unless x has more; NaN is above all. */
 Node *decompose_sortable_bits(Build *b, Node *x, bool descending);
 /* Products of the matrices along the last two axes; axes before them broadcast. */
 Node *decompose_matmul_of(Build *b, Node *x, Node *y);

@@ -48,24 +48,32 @@ static bool is_bitcast(const Gen *g, const NestStmt *s) {
          g->spread[s->dsts[0].var->id].kind == SPREAD_VECTOR;
 }
 
-/* Is the result read after the loop alone, and what it is made of written before it, all in the
- * loop's block? */
+static bool writes(const NestStmt *s, const NestVar *v) {
+  for (uint32_t i = 0; i < s->ndsts; i++)
+    if (s->dsts[i].var == v) return true;
+  return false;
+}
+
+static bool writes_within(const NestStmt *s, const NestVar *v) {
+  bool any = writes(s, v);
+  for (uint32_t r = 0; r < s->nregions; r++)
+    for (const NestStmt *x = s->regions[r]->first; x && !any; x = x->next)
+      any |= writes_within(x, v);
+  return any;
+}
+
+/* Is the result read after the loop alone and written by it alone, and its operand written before
+ * it, all in the loop's block? */
 static bool is_only_name(const Gen *g, const NestStmt *loop, const NestStmt *cast) {
   const NestVar *to = cast->dsts[0].var, *from = cast->srcs[0].var;
   for (const NestStmt *s = loop->prev; s; s = s->prev)
     if (mentions(s, to)) return false;
   for (const NestStmt *s = loop->next; s; s = s->next)
-    if (mentions(s, from)) return false;
+    if (mentions(s, from) || writes_within(s, to)) return false;
   for (const NestBlock *b = loop->parent; b->owner; b = b->owner->parent)
     for (const NestStmt *s = b->owner->parent->first; s; s = s->next)
       if (s != b->owner && (mentions(s, to) || mentions(s, from))) return false;
   return !g->large[to->id] && !g->large[from->id];
-}
-
-static bool writes(const NestStmt *s, const NestVar *v) {
-  for (uint32_t i = 0; i < s->ndsts; i++)
-    if (s->dsts[i].var == v) return true;
-  return false;
 }
 
 /* Does a statement of the loop other than the bitcast write its result or its operand? */
