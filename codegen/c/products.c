@@ -322,8 +322,8 @@ static void keep_rows(Gen *g, const ProductSteps *t) {
   c_close_index(g, p->row);
 }
 
-/* Whether any row of a block has numbers: nothing is added to one of which all are zeros, as those
- * of windows' positions outside of an image are.  False: all blocks have some. */
+/* Puts `within`: does any row of a block have numbers?  A block of zeros alone, as are those of
+ * positions of windows outside of an image, adds nothing.  False: all blocks have numbers. */
 static bool put_within(Gen *g, const ProductLoop *t, const char *within) {
   if (!has_guards(t) || c_sums(g, t->loop)) return false;
   if (!t->row) {

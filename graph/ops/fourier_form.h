@@ -50,7 +50,7 @@ typedef struct {
   bool along;
   int64_t size; /* elements of a signal, and, with `half` fewer, of its spectrum; 0: as the
                    radices say */
-  /* What fourier_form() finds. */
+  /* Results of fourier_form(). */
   bool chirps;
   int64_t operand, result;
   int64_t points;       /* the product of the radices: along, half of `size` with `half` */

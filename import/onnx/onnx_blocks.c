@@ -26,7 +26,7 @@ static int64_t channels_attribute(const Onnx__Node *n) {
   return 0;
 }
 
-/* What ONNX Runtime has on this machine. */
+/* The block of ONNX Runtime on this machine. */
 static uint32_t block_of_machine(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();

@@ -673,7 +673,7 @@ static bool uses_load(const Item *x) {
   return false;
 }
 
-/* Loads, and what their addresses and guards need. */
+/* Loads and the operands of their addresses and guards. */
 static bool loads_only(const Item *x) {
   bool loads = x->e.memory & READS_GLOBAL || x->e.loads.n;
   if (!loads || uses_load(x)) return false;

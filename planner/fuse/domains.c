@@ -91,11 +91,16 @@ void fuse_axes_domain(const Fusion *f, Group *to, const ValueType *t, uint32_t a
   to->element = domain_element(f, to, along, to->index);
 }
 
+static Group *copy_group(const Fusion *f, const Group *g) {
+  Group *out = ARENA_NEW(f->arena, Group);
+  *out = *g;
+  return out;
+}
+
 Group *group_part(const Fusion *f, const Group *g, uint32_t part) {
   Dims *d = f->graph->dims;
   uint32_t axis = g->strip_axis;
-  Group *out = ARENA_NEW(f->arena, Group);
-  *out = *g;
+  Group *out = copy_group(f, g);
   Dim parts = dim_int(d, g->strip), size = dim_floordiv(d, axis ? g->r : g->x, parts);
   Dim strip = dim_is(size, 1) ? dim_int(d, 0) : dim_shared_index(d, axis ? "r" : "x", size);
   out->index[axis] = dim_add(d, dim_mul(d, strip, parts), dim_int(d, part));
@@ -105,18 +110,19 @@ Group *group_part(const Fusion *f, const Group *g, uint32_t part) {
   return out;
 }
 
+static Group *group_at(const Fusion *f, Group *g, int axis, Dim index) {
+  g->index[axis] = index;
+  g->element = domain_element(f, g, g->columns, g->index);
+  return g;
+}
+
 Group *group_at_column(const Fusion *f, const Group *g, Dim column) {
-  Group *out = ARENA_NEW(f->arena, Group);
-  *out = *g;
-  out->index[1] = column;
-  out->element = domain_element(f, out, out->columns, out->index);
-  return out;
+  return group_at(f, copy_group(f, g), 1, column);
 }
 
 Group *group_plane(const Fusion *f, const Group *g, Dim columns) {
   Dims *d = f->graph->dims;
-  Group *out = ARENA_NEW(f->arena, Group);
-  *out = *g;
+  Group *out = copy_group(f, g);
   out->planes = dim_quotient(d, g->x, columns);
   out->plane = dim_is(out->planes, 1) ? dim_int(d, 0) : dim_shared_index(d, "plane", out->planes);
   out->index[0] = dim_add(d, dim_mul(d, out->plane, columns), dim_shared_index(d, "x", columns));
@@ -125,27 +131,19 @@ Group *group_plane(const Fusion *f, const Group *g, Dim columns) {
   return out;
 }
 
-static Group *group_at(const Fusion *f, Group *g, Dim index) {
-  g->index[0] = index;
-  g->element = domain_element(f, g, g->columns, g->index);
-  return g;
-}
-
 Group *group_planes(const Fusion *f, const Group *g, int64_t planes) {
   Dims *d = f->graph->dims;
-  Group *out = ARENA_NEW(f->arena, Group);
-  *out = *g;
+  Group *out = copy_group(f, g);
   out->planes = dim_quotient(d, g->planes, dim_int(d, planes));
   out->plane = dim_is(out->planes, 1) ? dim_int(d, 0) : dim_shared_index(d, "plane", out->planes);
   Dim first = dim_mul(d, out->plane, dim_mul(d, dim_int(d, planes), g->x));
-  return group_at(f, out, dim_add(d, first, dim_shared_index(d, "x", g->x)));
+  return group_at(f, out, 0, dim_add(d, first, dim_shared_index(d, "x", g->x)));
 }
 
 Group *group_plane_after(const Fusion *f, const Group *g, int64_t planes) {
   Dims *d = f->graph->dims;
-  Group *out = ARENA_NEW(f->arena, Group);
-  *out = *g;
-  return group_at(f, out, dim_add(d, g->index[0], dim_mul(d, dim_int(d, planes), g->x)));
+  Group *out = copy_group(f, g);
+  return group_at(f, out, 0, dim_add(d, g->index[0], dim_mul(d, dim_int(d, planes), g->x)));
 }
 
 /* A vector of the narrowest CPU, and a half of one; a last axis whose last vector may have few. */

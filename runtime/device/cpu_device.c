@@ -97,7 +97,7 @@ static const char FLAGS[] = C_FLAGS " -std=gnu11 -fPIC -shared -Wl,-Bsymbolic -w
 /* The linker takes 15 ms to read the C library, which each process has. */
 static const char LEAN_LINK[] = "-nodefaultlibs";
 
-/* What -march=native leaves out where NEREID_CPU asks for a narrower CPU. */
+/* Options that take units from -march=native where NEREID_CPU asks for a narrower CPU. */
 static const char *left_out(void) {
 #if defined(__x86_64__)
   enum { AVX2 = 8, SSE = 4 };
