@@ -4,6 +4,7 @@
 #   sh setup.sh python    the Python package with NumPy, in the environment .venv
 #   sh setup.sh check     the whole test suite
 #   sh setup.sh torch     PyTorch for `make check-torch`, in an environment in build/
+#   sh setup.sh arm       a cross compiler, an emulator and libraries for 64-bit Arm, for its tests
 #   sh setup.sh packages  only installs what these need
 # It installs only what is missing; with nothing missing it never calls apt.
 set -eu
@@ -18,8 +19,9 @@ goal=${1:-}
 case $goal in
   demo | check) ;;
   python | torch | packages) packages="$packages python3-venv" ;;
+  arm) packages="$packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static" ;;
   *)
-    echo "usage: sh setup.sh demo|python|check|torch|packages" >&2
+    echo "usage: sh setup.sh demo|python|check|torch|arm|packages" >&2
     exit 2
     ;;
 esac
@@ -91,6 +93,34 @@ environment() {
   echo "  pip install torch            # where you use PyTorch"
 }
 
+# Libraries that the program has in it, as Debian has them for 64-bit Arm.  apt works in a folder of
+# its own: this machine gets no second architecture.
+arm_libraries() {
+  libraries=$PWD/build/arm-libraries
+  [ ! -d "$libraries/usr" ] || return 0
+  apt=$libraries/apt
+  mkdir -p "$apt/state" "$apt/lists/partial" "$apt/archives/partial"
+  : >"$apt/status"
+  cat >"$apt/conf" <<END
+APT::Architecture "arm64";
+APT::Architectures { "arm64"; };
+APT::Sandbox::User "root";
+Dir::State "$apt/state";
+Dir::State::status "$apt/status";
+Dir::State::Lists "$apt/lists";
+Dir::Cache "$apt";
+END
+  (
+    export APT_CONFIG="$apt/conf"
+    cd "$apt/archives"
+    apt-get update
+    apt-get download libsqlite3-dev libxxhash-dev libminizip-dev zlib1g-dev libprotobuf-c-dev
+    for package in *.deb; do dpkg-deb -x "$package" "$apt/root"; done
+  ) || return 1
+  mv "$apt/root/usr" "$libraries/usr"
+  rm -rf "$apt"
+}
+
 case $goal in
   demo)
     build all
@@ -102,4 +132,5 @@ case $goal in
     ;;
   check) exec make -j"$(nproc)" check ;;
   torch) exec make -s torch ;;
+  arm) logged arm_libraries ;;
 esac

@@ -4,6 +4,7 @@
     numeric.py [--devices interp,nest,cpu] [NAME...]    only cases whose name contains a NAME
 
 On device cpu the cases are spread over the widths that a CPU may have; device cpu:8 is one of them.
+cpu/7 stands for a seventh of the cases.
 """
 # tests/run: users' compiler
 import argparse, concurrent.futures, os, pathlib, shlex, subprocess, sys, tempfile, zlib
@@ -80,9 +81,13 @@ def main(cases, description):
     parser.add_argument("--devices", default="interp,nest,cpu")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    jobs = [(case, device) for case in cases for device in options.devices.split(",")
-            if (not options.names or any(name in case.name for name in options.names))
-            and (not case.devices or device.split(":")[0] in case.devices)]
+    some = [case for case in cases
+            if not options.names or any(name in case.name for name in options.names)]
+    jobs = []
+    for word in options.devices.split(","):
+        device, _, part = word.partition("/")
+        jobs += [(case, device) for case in some[::int(part or 1)]
+                 if not case.devices or device.split(":")[0] in case.devices]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         failures = [text for text in pool.map(check, jobs) if text]
     print("".join(f"{text}\n" for text in failures), end="")

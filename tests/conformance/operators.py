@@ -15,7 +15,7 @@ import zlib
 
 import numpy as np
 
-from kernelgen.execute import Executor, binding
+from kernelgen.execute import binding, executor
 from kernelgen.model import TL, Array, decode, encode, is_float, storage
 from operators.forms import DTYPES, TILE, edges, forms, variable_lines
 
@@ -81,7 +81,7 @@ def check_refused(x, forms, folder):
 # ---- values ----
 
 class Results:
-    """A kernel that stores results of forms, as kernelgen's Executor runs it."""
+    """A kernel that stores results of forms, as kernelgen's executors run it."""
     def __init__(self, x, forms, seed):
         self.seed = seed  # that says for which width of vectors cpu compiles
         self.grid, self.warps, self.stages, self.scalars = 1, 4, 1, {}
@@ -142,17 +142,17 @@ def same(got, want, form, device):
     return near | (got == want) & np.isinf(want) | np.isnan(got) & np.isnan(want)
 
 
-def check_values(x, forms, executor):
+def check_values(x, forms, runs):
     total, problems = 0, []
     for first in range(0, len(forms), FORMS_OF_A_KERNEL):
         kernel = Results(x, forms[first:first + FORMS_OF_A_KERNEL], first // FORMS_OF_A_KERNEL)
         total += len(kernel.stored)
         try:
-            outputs = executor.run(kernel, kernel.data())
-            problems += kernel.problems(outputs, executor.name)
+            outputs = runs.run(kernel, kernel.data())
+            problems += kernel.problems(outputs, runs.name)
         except binding.Error as error:
             problems.append(str(error))
-    return total, [f"{executor.name}: {problem}" for problem in problems]
+    return total, [f"{runs.name}: {problem}" for problem in problems]
 
 
 def check(x, language, devices, folder):
@@ -165,7 +165,7 @@ def check(x, language, devices, folder):
               check_refused(x, [form for form in mine if form.cell == "-"], folder)]
     for device in devices.split(","):
         name, _, part = device.partition("/")
-        checks.append(check_values(x, valid[::int(part or 1)], Executor(name, folder)))
+        checks.append(check_values(x, valid[::int(part or 1)], executor(name, folder)))
     problems = [f"FAIL {language} x {x}: {problem}" for _, found in checks for problem in found]
     return sum(total for total, _ in checks) - len(problems), problems
 

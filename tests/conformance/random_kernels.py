@@ -6,8 +6,9 @@
 
 Kernel i is a function of i alone (kernelgen/).  Processes of their own run them, many each, so that
 a crash or an endless loop is a failure like others.  On device cpu they are spread over the widths
-that a CPU may have; device cpu:8 is one of them.  A kernel that fails is made smaller and printed;
-with --keep DIR it is also written there, with its inputs and a command that runs it.
+that a CPU may have; device cpu:8 is one of them, and device program is that of the program $NEREID.
+A kernel that fails is made smaller and printed; with --keep DIR it is also written there, with its
+inputs and a command that runs it.
 """
 import argparse, itertools, json, os, pathlib, re, select, shlex, subprocess, sys, tempfile
 import threading, time

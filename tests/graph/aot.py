@@ -13,7 +13,7 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/support"))
-import quick_cc  # noqa: E402
+import cross_arm, quick_cc  # noqa: E402
 from built_ptx import built_ptx  # noqa: E402
 
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
@@ -62,14 +62,7 @@ def program_of(project):
     return project / re.search(r"program `(\w+)`", (project / "Makefile").read_text())[1]
 
 
-ARM = "aarch64-linux-gnu-gcc"
-ARM_LIBRARIES = os.environ.get("ARM_SYSROOT", "/usr/aarch64-linux-gnu")
-
-
-def emulator():
-    """The words before a program for 64-bit Arm; none where there is no emulator of it."""
-    program = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
-    return [program, "-L", ARM_LIBRARIES] if program else []
+ARM = cross_arm.PREFIX + "gcc"
 
 
 def check_case(project, case, out, before=()):
@@ -406,7 +399,8 @@ def check_task(task, folder):
             task.also(project, model, task.cc, task.cflags)
         return
     for i, case in enumerate(cases(model) if model.exists() else []):
-        check_case(project, case, project / f"out{i}", emulator() if task.cc == ARM else ())
+        before = cross_arm.emulator() if task.cc == ARM else ()
+        check_case(project, case, project / f"out{i}", before)
     if task.also:
         task.also(project, model, task.cc, task.cflags)
 
@@ -423,10 +417,10 @@ def check(task, folder):
 def some():
     """What `make check` does."""
     clang = "clang" if shutil.which("clang") else "cc"
-    arm = shutil.which(ARM) and emulator()
-    if not arm:
+    armed = shutil.which(ARM) and cross_arm.emulator()
+    if not armed:
         print(f"skipped: projects for 64-bit Arm: no {ARM}, or no qemu-aarch64")
-    return [*(Task(name, "cpu:4", cc=ARM, cflags="-O1") for name in ("mlp", "dyn_mlp") if arm),
+    return [*(Task(name, "cpu:4", cc=ARM, cflags="-O1") for name in ("mlp", "dyn_mlp") if armed),
             Task("chain", cc=clang, options=["--name", "links"], also=check_names),
             Task("mlp", "cpu:4", options=["--embed-weights"]),
             Task("dyn_gpt", "cpu:8", cflags="-O0"),

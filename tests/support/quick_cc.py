@@ -16,7 +16,8 @@ def write(folder, option="-O0"):
         return compiler
     words = {"REAL": " ".join([real, *more]), "OPTION": option, "KEPT": folder}
     macros = [f'-D{name}="{text}"' for name, text in words.items()]
-    subprocess.run([real, *more, "-O1", *macros, "-o", path, SOURCE], check=True)
+    host = os.environ.get("CC_FOR_BUILD", "").split() or [real, *more]  # CC may be a cross compiler
+    subprocess.run([*host, "-O1", *macros, "-o", path, SOURCE], check=True)
     return str(path)
 
 

@@ -1,8 +1,8 @@
 """Runs a kernel on devices and compares what it wrote with what `interp` wrote."""
-import os, pathlib, sys
+import os, pathlib, subprocess, sys
 import numpy as np
 
-from .model import decode, storage
+from .model import FP8, decode, encode, storage
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 os.environ.setdefault("NEREID_LIBRARY", os.path.join(
@@ -79,10 +79,61 @@ class Executor:
             compiled.close()
 
 
+class Program:
+    """Device "program": device cpu of the program $NEREID, which may be one for another machine
+    that an emulator runs, at each width in turn."""
+    def __init__(self, folder):
+        self.name, self.folder = "program", folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def argument(self, kernel, name, data):
+        """NAME=VALUE, as `nereid run` takes it."""
+        if name not in kernel.arrays:
+            return f"{name}={kernel.scalars[name]}"
+        base, at = kernel.arrays[name].within or (None, 0)
+        if base:
+            return f"{name}=&{base}[{at}:]"
+        dtype, numbers = kernel.arrays[name].dtype, data[name]
+        narrow = dtype == "bf16" or dtype in FP8
+        np.save(self.path(f"{name}.npy"),
+                decode(numbers, dtype).astype(np.float32) if narrow else numbers)
+        return f"{name}=@{self.path(name)}.npy" + (f":{dtype}" if narrow else "")
+
+    def run(self, kernel, data):
+        parameters, names = kernel.parameters(), [name for name in kernel.errors if name in data]
+        more = [name for name in data if name not in parameters]  # others are within them
+        pathlib.Path(self.path("kernel.py")).write_text(
+            kernel.text().replace("def kernel(", f"def kernel({''.join(f'{n}, ' for n in more)}"))
+        words = [os.environ["NEREID"], "run", self.path("kernel.py"), "--grid", str(kernel.grid),
+                 "--device", "cpu", "--target", place("cpu", kernel.seed)[1],
+                 "--num-warps", str(kernel.warps), "--num-stages", str(kernel.stages)]
+        words += [self.argument(kernel, name, data) for name in more + parameters]
+        words += [w for name in names for w in ("--out", f"{name}={self.path(name)}-out.npy")]
+        done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise binding.Error(done.returncode, done.stderr)
+        return {name: self.output(name, kernel.arrays[name].dtype) for name in names}
+
+    def output(self, name, dtype):
+        x = np.load(self.path(f"{name}-out.npy"))
+        if x.dtype == storage(dtype):
+            return x
+        bits = encode(x.astype(np.float64), dtype)
+        if dtype in FP8:
+            bits[np.isnan(x)] = 0x7F
+        return bits
+
+
+def executor(name, folder):
+    return Program(folder) if name == "program" else Executor(name, folder)
+
+
 class Comparison:
     def __init__(self, devices, folder):
         self.reference = Executor("interp", folder)
-        self.others = [Executor(name, folder) for name in devices if name != "interp"]
+        self.others = [executor(name, folder) for name in devices if name != "interp"]
 
     def problem(self, kernel):
         """What the first device that is wrong did, "DEVICE: ..."; None if all agree."""
