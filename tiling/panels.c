@@ -137,32 +137,31 @@ static int width_of_group(int64_t columns) {
 /* A dot reads shorter rows of its left operand from a copy. */
 enum { RUN_LEAST = 9 };
 
-/* The width of panels of a convolution's weight; 0: it does not suit. */
-static int width_of_window(Graph *g, const Node *convolution) {
+/* The width of panels of a convolution's weight, of elements of that dtype; 0: it does not suit. */
+static int width_of_window(Graph *g, const Node *convolution, DType of) {
   Window w = window_of(g, convolution);
   const ValueType *t = &w.weight->type;
   Dim columns = t->shape[t->rank - 1], run = panels_run(g, convolution);
   int64_t groups = graph_arg(g, convolution, "groups").dim->value;
   if (!rows_of(t) || !dim_is_int(columns) || groups < 1 || columns->value < groups) return 0;
   int width = groups > 1 ? width_of_group(columns->value / groups)
-                         : panels_width_for(columns->value, t->dtype);
-  int64_t word = strided_word(t->dtype), words = run->value / word;
+                         : panels_width_for(columns->value, of);
+  int64_t word = strided_word(of), steps = run->value / word;
   if (run->value % word || t->shape[t->rank - 2]->value % word) return 0;
-  bool real = dtype_is_float(t->dtype);
-  int64_t steps = real ? run->value : words; /* halves are copied to f32 (pass freeze) */
-  bool reads = !real || steps >= RUN_LEAST;
+  bool reads = !dtype_is_float(of) || steps >= RUN_LEAST;
   return width && reads && has_depth(steps, width) ? width : 0;
 }
 
-bool panels_suit_window(Graph *g, const Node *convolution) {
-  return width_of_window(g, convolution) > 0;
+bool panels_suit_window(Graph *g, const Node *convolution, DType of) {
+  return width_of_window(g, convolution, of) > 0;
 }
 
 Node *panels_pack_window(Build *b, Node *convolution) {
   Node *w = convolution->args[1].node;
   const ValueType *t = &w->type;
   Dim shape[] = {build_const(b, rows_of(t)), t->shape[t->rank - 1]};
-  Node *y = pack_columns(b, build_view(b, w, 2, shape), width_of_window(b->in.g, convolution));
+  int width = width_of_window(b->in.g, convolution, t->dtype);
+  Node *y = pack_columns(b, build_view(b, w, 2, shape), width);
   return build_view(b, y, t->rank, t->shape);
 }
 

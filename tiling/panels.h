@@ -25,8 +25,9 @@ Node *panels_turn(Build *b, const Node *product);
 bool panels_turn_suits(const Node *product);
 /* These panels of a product that is computed as its transpose; NULL: it is not. */
 Node *panels_turned(Graph *g, const Node *product);
-/* Has a convolution's weight [window, C, O] panels?  Not where its sizes are open. */
-bool panels_suit_window(Graph *g, const Node *convolution);
+/* Has a convolution's weight [window, C, O] panels, once its elements are of that dtype?  Not where
+ * its sizes are open. */
+bool panels_suit_window(Graph *g, const Node *convolution, DType of);
 /* The weight, of f32 or bytes, as a view of its panels, with window and C as rows; a panel has
  * columns of one group. */
 Node *panels_pack_window(Build *b, Node *convolution);

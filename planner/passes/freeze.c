@@ -161,12 +161,18 @@ static bool is_dense_image(Graph *g, Node *x) {
                                         prim_kind(memory->op) != PRIM_GATHER);
 }
 
+/* The dtype of a convolution's panels: its sums', so that operands of 16 bits are copied in f32. */
+static DType panels_dtype(const Node *n) {
+  return dtype_is_float(n->type.dtype) ? DT_F32 : n->args[1].node->type.dtype;
+}
+
 /* Is it a convolution whose sums are those of rows of the image? */
 static bool has_window_of_rows(const Freeze *f, const Node *n, const Window *w) {
   DType t = w->input->type.dtype;
   bool rows = f->g->host && (t == DT_I8 || build_wide(t) == DT_F32) &&
               w->input->type.rank <= STRIDED_RANK_MAX &&
-              dim_is_int(graph_arg(f->g, n, "groups").dim) && panels_suit_window(f->g, n);
+              dim_is_int(graph_arg(f->g, n, "groups").dim) &&
+              panels_suit_window(f->g, n, panels_dtype(n));
   Arg padding = graph_arg(f->g, n, "padding");
   for (uint32_t i = 0; i < w->n && rows; i++) {
     rows = dim_is(w->spread[i], 1) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]);
@@ -242,12 +248,11 @@ static void use_panels(Build *b, Node *n) {
   n->args[ops_param(ops_schema(g, n->op), "padding")] = arg_dims(g, 2 * w.n, zeros);
 }
 
-/* Copies of operands of 16 bits are in f32, as the sums are. */
 static bool pack_window(Freeze *f, Node *n) {
   Window w = window_of(f->g, n);
   if (!has_window_of_rows(f, n, &w)) return false;
   Build b = freeze_build(f, n);
-  if (n->type.dtype == DT_F32 || n->type.dtype == DT_I32) {
+  if (n->args[1].node->type.dtype == panels_dtype(n)) {
     use_panels(&b, n);
     return true;
   }
@@ -255,7 +260,7 @@ static bool pack_window(Freeze *f, Node *n) {
   Arg args[ARGS_MAX];
   BUG_IF(n->nargs > ARGS_MAX, "a convolution has more arguments");
   memcpy(args, n->args, n->nargs * sizeof *args);
-  for (int i = 0; i < 2; i++) args[i] = arg_node(build_to(&b, args[i].node, DT_F32));
+  for (int i = 0; i < 2; i++) args[i] = arg_node(build_to(&b, args[i].node, panels_dtype(n)));
   Node *wide = build(&b, OP_nereid_conv_default, n->nargs, args);
   Build before = freeze_build(f, wide);
   use_panels(&before, wide);

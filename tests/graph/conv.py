@@ -839,6 +839,37 @@ def halves(folder):
               f"f16 of {channels} channels")
 
 
+WORDS = """class G(torch.nn.Module):
+    def forward(self, x: "f32[2, {c}, 20, 20]", w: "f32[32, {c}, 3, 3]"):
+        a = torch.ops.aten.to.dtype(x, torch.bfloat16)
+        b = torch.ops.aten.to.dtype(w, torch.bfloat16)
+        y = torch.ops.aten.conv2d.default(a, b, None, 1, 1)
+        z = torch.ops.aten.to.dtype(y, torch.float32)
+        return (z,)
+"""
+
+
+def halves_of_words(folder):
+    """Panels of bf16 are of f32, in which odd channels are no matter of words."""
+    for channels in (33, 16):
+        x, w = RNG.integers(-3, 4, (2, channels, 20, 20)), RNG.integers(-2, 3, (32, channels, 3, 3))
+        path = pathlib.Path(folder, "words.py")
+        path.write_text(WORDS.format(c=channels))
+        np.save(f"{folder}/x.npy", x.astype(np.float32))
+        np.save(f"{folder}/w.npy", w.astype(np.float32))
+        plan = subprocess.run([NEREID, "graph", path, "--device", "cpu", "--emit", "plan"],
+                              capture_output=True, text=True).stdout
+        check("BAND: " in plan, f"panels of {channels} channels in bf16")
+        done = subprocess.run([NEREID, "graph", path, f"{folder}/x.npy", f"{folder}/w.npy",
+                               "--device", "cpu", "--out-dir", f"{folder}/words"],
+                              capture_output=True, text=True)
+        check(done.returncode == 0, done.stderr[:2000])
+        want = conv(x.astype(np.float64), w, None, 1, 1, 1, 1)
+        got = np.load(f"{folder}/words/output_0.npy")
+        check(np.abs(got - want).max() <= np.abs(want).max() * 2 ** -8,
+              f"bf16 of {channels} channels")
+
+
 SLICES = """class G(torch.nn.Module):
     def forward(self, x: "f32[2, 32, {h}, {w}]", u: "f32[2, 32, {h}, {w}]",
                 w: "f32[32, 32, 3, 3]", v: "f32[32, 64, 3, 3]"):
@@ -896,6 +927,7 @@ def main():
         if "blocks" in args.names or (not args.names and args.device == "interp"):
             blocks(folder)
             halves(folder)
+            halves_of_words(folder)
             slices(folder)
         if "rows" in args.names or (not args.names and args.device == "interp"):
             rows(folder)
