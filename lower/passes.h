@@ -36,6 +36,7 @@ X(fuse_unrolled, THREAD, THREAD, pass_fuse_unrolled, HAS_EXPANDED_LOOPS, 0, "fus
 X(shift_compares, THREAD, THREAD, pass_shift_compares, HAS_COALESCING, 0, "compares the columns of a thread, which differ by constants, with a bound by these constants") \
 X(fuse_loops, THREAD, THREAD, pass_fuse_loops, 0, HAS_EXPANDED_LOOPS, "fuses loop nests over the same elements, so that each element stays in a register") \
 X(forward_copies, THREAD, THREAD, pass_forward_copies, 0, HAS_BANKED_SHARED, "forwards copies: loads of a shared buffer read the global memory that it was copied from") \
+X(field_tables, THREAD, THREAD, pass_field_tables, HAS_LOCKSTEP, 0, "makes tables of what is computed of fields of four bits: each value is a shuffle") \
 X(prefetch, THREAD, THREAD, pass_prefetch, HAS_SERIAL_PROGRAMS, 0, "prefetches the next program's row") \
 X(peel_masks, THREAD, THREAD, pass_peel_masks, 0, HAS_EXPANDED_LOOPS, "peels the mask off loops over a row's full vectors, and ends loops after its last element") \
 X(prefetch_steps, THREAD, THREAD, pass_prefetch_steps, HAS_SERIAL_PROGRAMS, 0, "prefetches the operands of a product's next step, and next rows") \

@@ -80,9 +80,13 @@ const Helper c_helpers_core[] = {
     {"vlane_$t", NUMBERS, "INLINE $T vlane_$t($V v, int lane) { return v[lane & (LANES - 1)]; }\n"},
     {"vshuffle_$t", NUMBERS,
      "INLINE $V vshuffle_$t($V v, vi32 lane) {\n"
+     "#ifndef __clang__ /* it takes lanes' numbers modulo the lanes */\n"
+     "  return __builtin_shuffle(v, __builtin_convertvector(lane, vi$b));\n"
+     "#else\n"
      "  $V r;\n"
      "  EACH_LANE(i) r[i] = v[lane[i] & (LANES - 1)];\n"
      "  return r;\n"
+     "#endif\n"
      "}\n"},
     {"vselect_$t", AS_MASKS,
      "INLINE $V vselect_$t(vi32 m, $V a, $V b) {\n"
