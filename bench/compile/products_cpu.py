@@ -2,11 +2,13 @@
 """Products of matrices on a CPU by torch.compile, beside the library that PyTorch calls.
 
     products_cpu.py [--threads 1,4] [--rounds N] [--seconds S] [--names ...] [--jobs N]
+                    [--inductor]
 
-Microseconds of whole calls, operands as inputs, sides in turns: least, and eager's least over ours;
-a turn is calls for 10 ms that are not counted, in which threads of another side's library go to
-sleep, and calls for as long that are.  A name has the dtype, the layout (T: the right operand is
-the transpose of what is in memory; then the left one's), batches x rows x columns x sum.  Values
+Microseconds of whole calls, operands as inputs, sides in turns: least, and eager's least over ours,
+with --inductor TorchInductor's call, too; a turn is calls for 10 ms that are not counted, in which
+threads of another side's library go to sleep, and calls for as long that are.  A name has the
+dtype, the layout (T: the right operand is the transpose of what is in memory; then the left one's),
+batches x rows x columns x sum.  Values
 are compared with those in f64 before."""
 
 import argparse
@@ -166,6 +168,11 @@ class Case:
             print(f"{self.name}: WRONG, error {error:.2e}", flush=True)
         return error
 
+    def compile_by_inductor(self):
+        self.torch._dynamo.reset()
+        self.inductor = self.torch.compile(self.function, dynamic=False)
+        self.inductor(*self.args)
+
     def run(self, call, seconds):
         """Seconds of a call, the least of those within so many seconds, and one at least."""
         args, best, end = self.args, math.inf, time.perf_counter() + seconds
@@ -179,6 +186,8 @@ class Case:
 
     def measure(self, rounds, seconds):
         calls = {"eager": self.eager, "nereid": self.compiled}
+        if hasattr(self, "inductor"):
+            calls["inductor"] = self.inductor
         best, begin = dict.fromkeys(calls, math.inf), time.perf_counter()
         for _ in range(rounds):
             for name, call in calls.items():
@@ -202,6 +211,7 @@ def main():
     p.add_argument("--rounds", type=int, default=15)
     p.add_argument("--seconds", type=float, default=1.0, help="of a case at a number of threads")
     p.add_argument("--names", default=[], type=lambda text: text.split(","))
+    p.add_argument("--inductor", action="store_true", help="time TorchInductor, too")
     p.add_argument("--jobs", type=int, default=1, help="processes that make code beside each other")
     args = p.parse_args()
     names = [n for n in NAMES if not args.names or any(n.startswith(x) for x in args.names)]
@@ -220,6 +230,8 @@ def main():
         try:
             case = Case(name)
             error, cells, rate = case.compile(), "", 0
+            if args.inductor:
+                case.compile_by_inductor()
         except Exception as problem:
             print(f"{name}: {type(problem).__name__}: {str(problem)[:300]}", flush=True)
             continue
@@ -229,6 +241,8 @@ def main():
             eager, ours = (1e6 * best[side] for side in ("eager", "nereid"))
             rate = rate or case.flops / ours / 1e3
             cells += f" | {eager:9.1f} {ours:8.1f} {eager / ours:5.2f}"
+            if args.inductor:
+                cells += f" (TorchInductor {1e6 * best['inductor']:.1f})"
         print(f"{name:26}{error:8.1e}{rate:7.0f}{cells}", flush=True)
 
 
