@@ -436,15 +436,15 @@ static void put_rows(Gen *g, const ProductLoop *t, const char *rows) {
   c_close_index(g, t->row);
 }
 
-/* Does a loop around this one take the same vectors again, for other rows? */
-static bool repeats_vectors(const ProductLoop *t) {
+/* The loop around this one that takes the same vectors again, for other rows; NULL: none does. */
+static const NestStmt *repeating_loop(const ProductLoop *t) {
   const Mem *right = &t->right->mems[0];
   const NestStmt *at = t->loop->parent->owner;
   for (; at && at->code == NEST_SERIAL; at = at->parent->owner)
     if (at->index->extent > 1 && !affine_coef(&right->bytes, at->index) &&
         !base_depends_on(right, at->index))
-      return true;
-  return false;
+      return at;
+  return NULL;
 }
 
 /* The call, for the addresses of rows and, in the order of the parameters, other numbers. */
@@ -460,7 +460,7 @@ static void call_tiles(Gen *g, const ProductLoop *t, const char *rows) {
          (long long)(vector * coefficient(sum, t->sum_row)),
          (long long)(vector * coefficient(sum, t->sum_vector)));
   bool once = extent_of(t->row) <= 2 * MACHINE_TILE; /* the vectors are taken again for more rows */
-  bool streams = once && !t->right->mems[0].buffer && !repeats_vectors(t);
+  bool streams = once && !t->right->mems[0].buffer && !repeating_loop(t);
   c_line(g, "    .streams = %s, .near = %s, .shape = &tiles%s});", streams ? "true" : "false",
          t->right->mems[0].buffer ? "true" : "false", c_sums(g, t->loop) ? ", .made = true" : "");
   g->multiplies_tiles = true;
@@ -491,6 +491,29 @@ static int words_ahead(const Gen *g, const ProductLoop *t) {
   return g->far_streams && waits ? AHEAD : 0;
 }
 
+/* Vectors that several blocks of rows take are a part of a panel that the second cache holds.  The
+ * part after it, or the next panel's first one, comes from beyond: each block asks for its share of
+ * these lines, one for each `every` numbers, so that memory has as long as all blocks. */
+typedef struct {
+  NestIndex *block;
+  int64_t part, share; /* bytes of the vectors, and of a block's share */
+  int every;           /* 0: nothing is asked for */
+} NextPart;
+
+static NextPart next_part(const Gen *g, const ProductLoop *t) {
+  enum { LINE = 64, PART_LEAST = 1 << 15 };
+  const NestStmt *blocks = g->steps && g->steps->calls ? NULL : repeating_loop(t);
+  const Mem *right = &t->right->mems[0];
+  int64_t row = affine_coef(&right->bytes, t->loop->index), depth = t->loop->index->extent;
+  int64_t vector = (int64_t)dtype_bytes(t->product->type) * g->nest->lanes;
+  bool panel = blocks && !right->buffer && row == vector * extent_of(t->vector);
+  if (!panel || row * depth < PART_LEAST) return (NextPart){.every = 0};
+  int64_t count = blocks->index->extent, lines = (row * depth / LINE + count - 1) / count;
+  NextPart next = {blocks->index, row * depth, lines * LINE, 1};
+  while (2 * next.every * lines <= depth) next.every *= 2;
+  return next;
+}
+
 /* Sums are added to a tile, made from zeros, or stored at once: the forms of prelude_products.c. */
 typedef enum { SUMS_ADDED, SUMS_MADE, SUMS_STORED } SumsKind;
 static const struct {
@@ -515,19 +538,21 @@ static const char *function_of(Gen *g, const ProductLoop *t) {
   const BlockSteps steps = steps_of(g, t);
   const char *type = dtype_name(s->type), *op = tile_op_name(s->op);
   int rows = extent_of(t->row), vectors = extent_of(t->vector), ahead = words_ahead(g, t);
+  int every = next_part(g, t).every;
   const char *place = kind == SUMS_STORED ? "" : c_text(g, "_%s", step_name(g, steps.sums_row));
-  const char *name = c_text(g, "nereid_%s_%s_%dx%d%s_%s_%s%s%s", op, type, rows, vectors, place,
+  const char *next = every ? c_text(g, "_next%d", every) : "";
+  const char *name = c_text(g, "nereid_%s_%s_%dx%d%s_%s_%s%s%s%s", op, type, rows, vectors, place,
                             step_name(g, steps.left), step_name(g, steps.right_row),
-                            ahead ? "_ahead" : "", sums_kinds[kind].suffix);
+                            ahead ? "_ahead" : "", next, sums_kinds[kind].suffix);
   const char *text =
       c_text(g,
              "#ifndef NEREID_HAS_%s\n"
              "#define NEREID_HAS_%s\n"
-             "BLOCK_OF_%s(%s, %s, %d, %d, %s, %lld, %lld, %d,\n"
+             "BLOCK_OF_%s(%s, %s, %d, %d, %s, %lld, %lld, %d, %d,\n"
              "    %s, load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
              "#endif\n",
              name, name, s->op == TILE_DOT4 ? "BYTES" : "SUMS", sums_kinds[kind].name, name, rows,
-             vectors, place_of_sums(g, t, kind), steps.left, steps.right_row, ahead,
+             vectors, place_of_sums(g, t, kind), steps.left, steps.right_row, ahead, every,
              c_vector_type(s->type), type, type, type, op, type);
   for (size_t i = 0; i < g->functions.len; i++)
     if (!strcmp(g->functions.data[i], text)) return name;
@@ -539,11 +564,19 @@ void c_product_functions(Gen *g, Text *out) {
   for (size_t i = 0; i < g->functions.len; i++) text_puts(out, g->functions.data[i]);
 }
 
+/* The block's share of what follows the vectors; 0: there is none. */
+static const char *next_lines(Gen *g, const ProductLoop *t) {
+  const NextPart next = next_part(g, t);
+  if (!next.every) return "0";
+  const Affine at = affine_index(next.block, next.share);
+  return c_text(g, "%s + %lld + %s", right_address(g, t), (long long)next.part, c_affine(g, &at));
+}
+
 static void call_block(Gen *g, const ProductLoop *t, const char *rows, const char *vectors,
                        const char *steps) {
   const char *to = g->results ? g->results : c_text(g, "(char *)&%s", first_sum(g, t));
-  c_line(g, "%s(%s, %s, %s, %s, %d);", function_of(g, t), to, rows, vectors, steps,
-         t->loop->index->extent);
+  c_line(g, "%s(%s, %s, %s, %s, %d, %s);", function_of(g, t), to, rows, vectors, steps,
+         t->loop->index->extent, next_lines(g, t));
 }
 
 static bool is_only(Affine a, const NestIndex *index, const NestIndex *other) {
