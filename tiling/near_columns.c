@@ -101,7 +101,7 @@ static bool columns_of(Graph *g, const Node *n, bool computes, NearColumns *out)
   if (!known_sizes(n, &p) || !matrix_strides(g, x, left)) return false;
   if (!computes && !matrix_strides(g, y, right)) return false;
   int64_t bytes = dtype_bytes(p.dtype), word = strided_word(p.dtype);
-  int width = panels_width_for(p.n, p.dtype);
+  int width = panels_width_for(0, p.n, p.dtype);
   bool turned = !computes && dim_is(right[0], 1), beside = computes || dim_is(right[1], 1);
   if (!dim_is(left[1], 1) || (!beside && !turned)) return false;
   if (turned && !dim_divisible(right[1], word)) return false;

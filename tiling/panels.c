@@ -76,14 +76,16 @@ static Node *pack_batch(Build *b, Node *y, int width) {
 }
 
 /* Columns of a panel for the least work: a narrow panel has fewer sums for each load, and a wide
- * one more columns that are none. */
-int panels_width_for(int64_t columns, DType t) {
+ * one more columns that are none, and blocks of fewer rows, of which the last one has some that
+ * are none: 32 rows are six blocks of six by four vectors, or four of eight by three. */
+int panels_width_for(int64_t rows, int64_t columns, DType t) {
   static const double costs[] = {1.4, 1.1, 1.03, 1};
   int lanes = lanes_of(t), most = panels_width(t) / lanes, best = most;
   double least = 0;
   for (int vectors = most; vectors > 0; vectors--) {
     int width = vectors * lanes;
     double cost = costs[vectors - 1] * (double)((columns + width - 1) / width * width);
+    cost *= tiling_rows_done(rows, vectors);
     if (vectors < most && cost >= least) continue;
     best = vectors;
     least = cost;
@@ -93,8 +95,8 @@ int panels_width_for(int64_t columns, DType t) {
 
 enum { COLUMNS_LEAST = 8 };
 
-/* y in panels of so many columns; 0: as many as a matrix with its columns has. */
-static Node *pack_matrix(Build *b, Node *y, int width) {
+/* y in panels of so many columns; 0: as many as suit a product of m rows, 0: any number. */
+static Node *pack_matrix(Build *b, Node *y, int width, int64_t m) {
   const ValueType *t = &y->type;
   int64_t word = strided_word(t->dtype);
   bool batch = t->rank == 3, known = !batch || dim_is_int(t->shape[0]);
@@ -102,17 +104,17 @@ static Node *pack_matrix(Build *b, Node *y, int width) {
   known &= dim_is_int(rows) && dim_is_int(columns);
   if ((t->dtype != DT_F32 && t->dtype != DT_F64 && word == 1) || !known) return NULL;
   if (!rows->value || rows->value % word || columns->value < COLUMNS_LEAST) return NULL;
-  if (!width) width = panels_width_for(columns->value, t->dtype);
+  if (!width) width = panels_width_for(m, columns->value, t->dtype);
   if (!has_depth(rows->value / word, width)) return NULL;
   return batch ? pack_batch(b, y, width) : pack_columns(b, y, width);
 }
 
-Node *panels_pack(Build *b, Node *y) {
+Node *panels_pack(Build *b, Node *y, int64_t rows) {
   const ValueType *t = &y->type;
   bool pairs = strided_word(t->dtype) == 2;
   Dim columns = size_from_end(y, 1);
   if (pairs && dim_is_int(columns) && columns->value < panels_width(t->dtype)) return NULL;
-  return pack_matrix(b, y, pairs ? panels_width(t->dtype) : 0);
+  return pack_matrix(b, y, pairs ? panels_width(t->dtype) : 0, rows);
 }
 
 /* The product of all sizes but the last; 0: they are open, or it is too large. */
@@ -145,7 +147,7 @@ static int width_of_window(Graph *g, const Node *convolution, DType of) {
   int64_t groups = graph_arg(g, convolution, "groups").dim->value;
   if (!rows_of(t) || !dim_is_int(columns) || groups < 1 || columns->value < groups) return 0;
   int width = groups > 1 ? width_of_group(columns->value / groups)
-                         : panels_width_for(columns->value, of);
+                         : panels_width_for(0, columns->value, of);
   int64_t word = strided_word(of), steps = run->value / word;
   if (run->value % word || t->shape[t->rank - 2]->value % word) return 0;
   bool reads = !dtype_is_float(of) || steps >= RUN_LEAST;
@@ -254,7 +256,7 @@ Node *panels_turn(Build *b, const Node *product) {
   bool computes = computes_right(product);
   if (!computes && !has_rows_of_right(b->in.g, product)) return NULL;
   Node *turned = build_permute(b, product->args[0].node, swapped);
-  Node *packed = computes ? pack_matrix(b, turned, 0) : panels_pack(b, turned);
+  Node *packed = computes ? pack_matrix(b, turned, 0, 0) : panels_pack(b, turned, 0);
   return packed ? build_permute(b, packed, swapped) : NULL;
 }
 

@@ -10,13 +10,13 @@
 
 /* Columns of a panel of a matrix with many, on the CPU at hand. */
 int panels_width(DType t);
-/* Columns of a panel of a matrix with so many. */
-int panels_width_for(int64_t columns, DType t);
+/* Columns of a panel of a matrix with so many, for a product of so many rows; 0: any number. */
+int panels_width_for(int64_t rows, int64_t columns, DType t);
 /* The vector registers that hold so many columns of sums. */
 int panels_vectors(int width, DType t);
-/* y, a matrix or a batch of matrices, as a view of its panels; NULL if its sizes or its dtype do
- * not suit. */
-Node *panels_pack(Build *b, Node *y);
+/* y, a matrix or a batch of matrices, as a view of its panels for a product of so many rows (0: any
+ * number); NULL if its sizes or its dtype do not suit. */
+Node *panels_pack(Build *b, Node *y, int64_t rows);
 /* The product's left operand, packed, as a view of panels of its rows, where the right one's
  * columns are rows in memory, or its kernel computes them; NULL if that does not suit. */
 Node *panels_turn(Build *b, const Node *product);

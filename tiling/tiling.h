@@ -89,6 +89,8 @@ enum { TILING_UNIT_ROWS = 2 * MACHINE_TILE };
 /* Blocks of so many rows that programs next to each other take for each panel, where a row of the
  * left operand is so many bytes that others do not have. */
 int tiling_panel_band(int rows, int64_t bytes);
+/* Rows that blocks of a panel of so many vectors compute for each of so many rows; 0 rows: 1. */
+double tiling_rows_done(int64_t rows, int vectors);
 int tiling_turned_band(int rows, int64_t bytes);
 /* Bytes of a left operand that a core's caches hold beside a panel. */
 int64_t tiling_near_bytes(void);

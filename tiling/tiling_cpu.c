@@ -120,6 +120,12 @@ int tiling_panel_depth(int64_t k) {
   return (int)depth;
 }
 
+double tiling_rows_done(int64_t rows, int vectors) {
+  int64_t block = machine_block_rows(machine_find("cpu"), vectors);
+  if (block > ROWS_MOST) block = ROWS_MOST;
+  return rows < block ? 1 : (double)((rows + block - 1) / block * block) / (double)rows;
+}
+
 static double panel_time(int bm, const PanelProduct *p) {
   double vectors = p->vectors * machine_find("cpu")->lanes / (double)LANES;
   double rows = bm * vectors * MULTIPLY_ADD * (bm < ROWS_IN_BLOCK ? WAITS[bm] : 1);

@@ -419,7 +419,8 @@ static bool has_words(Graph *g, const Node *n) {
 static bool pack_panels(Freeze *f, Node *n) {
   if (!has_words(f->g, n)) return false;
   Build b = freeze_build(f, n);
-  Node *panels = panels_pack(&b, n->args[1].node);
+  Dim rows = n->type.shape[n->type.rank - 2];
+  Node *panels = panels_pack(&b, n->args[1].node, dim_is_int(rows) ? rows->value : 0);
   if (panels) n->args[1] = arg_node(panels);
   return panels != NULL;
 }

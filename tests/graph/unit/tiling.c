@@ -240,6 +240,18 @@ static void test_wide_panels(void) {
   check(t.bm <= machine_block_rows(m, vectors), "whose sums registers hold");
 }
 
+/* Blocks of six rows by four vectors compute 36 of 32 rows, those of eight by three 32. */
+static void test_widths(void) {
+  const int lanes = 16;
+  check(tiling_rows_done(0, 4) == 1 && tiling_rows_done(1, 1) == 1, "any rows are not counted");
+  if (machine_find("cpu")->lanes != lanes) return;
+  check(panels_width_for(0, 4096, DT_F32) == 4 * lanes, "any rows have wide panels");
+  check(panels_width_for(36, 4096, DT_F32) == 4 * lanes, "so do rows of whole blocks of them");
+  check(panels_width_for(32, 4096, DT_F32) == 3 * lanes, "others have narrow ones");
+  check(panels_width_for(8, 4096, DT_F32) == 3 * lanes, "that are one block");
+  check(panels_width_for(32, 64, DT_F32) == 2 * lanes, "without a rest of columns");
+}
+
 int main(void) {
   peaks_of_target(&gpu, "sm_90a");
   Product large = product(DT_BF16, 8192, 8192, 8192), row = product(DT_BF16, 7, 2048, 8192);
@@ -258,6 +270,7 @@ int main(void) {
   test_rounded();
   test_images();
   test_loops();
+  test_widths();
   test_deep_rings();
   test_parts_of_few();
   test_weight_parts();
