@@ -64,39 +64,66 @@ Node *decompose_im2col(Build *b) {
   return build_view(b, y, b->in.n->type.rank, b->in.n->type.shape);
 }
 
-/* The window that has an element at a position; *inside: whether there is one. */
-static Node *window_with(Build *b, const Blocks *k, uint32_t i, Node **inside) {
+/* Elements of images, each with its windows: element `offset` of window `window` if `inside`. */
+typedef struct {
+  Node *offset[2], *window[2], *inside;
+} Hits;
+
+static void add_condition(Build *b, Hits *h, Node *x) {
+  h->inside = h->inside ? build_op2(b, OP_aten_logical_and_default, h->inside, x) : x;
+}
+
+/* Windows that begin at a multiple of the stride: of neighbours, the j-th before the last one that
+ * begins at the position or before it has the position at `rest` + j strides. */
+static void near_windows(Build *b, const Blocks *k, uint32_t i, Node *at, Hits *h) {
   Dims *d = b->in.g->dims;
-  Dim back = dim_sub(d, build_const(b, 0), k->dilation[i]);
-  Node *at = build_add(b, window_steps(b, k->size[i], build_const(b, 1), i + 2),
-                       window_steps(b, k->kernel[i], back, i));
-  at = add_dim(b, at, k->padding[i]);
-  Arg by = arg_dim(k->stride[i]), zero = build_int(b, 0);
+  Dim more = dim_sub(d, k->stride[i], build_const(b, 1));
+  Dim count = dim_floordiv(d, dim_add(d, k->kernel[i], more), k->stride[i]);
+  Arg by = arg_dim(k->stride[i]);
   Node *rest = build_with(b, OP_aten_remainder_Scalar, at, by);
-  Node *window = build_with(b, OP_aten_floor_divide_Scalar, at, by);
-  Node *hit = build_with(b, OP_aten_eq_Scalar, rest, zero);
-  hit = build_op2(b, OP_aten_logical_and_default, hit,
-                  build_with(b, OP_aten_ge_Scalar, window, zero));
-  hit = build_op2(b, OP_aten_logical_and_default, hit,
-                  build_with(b, OP_aten_lt_Scalar, window, arg_dim(k->windows[i])));
-  *inside = *inside ? build_op2(b, OP_aten_logical_and_default, *inside, hit) : hit;
-  return build_where(b, hit, arg_node(window), zero);
+  Node *last = build_with(b, OP_aten_floor_divide_Scalar, at, by);
+  h->offset[i] = build_add(b, rest, window_steps(b, count, k->stride[i], i));
+  h->window[i] = build_sub(b, last, window_steps(b, count, build_const(b, 1), i));
+  add_condition(b, h, build_with(b, OP_aten_lt_Scalar, h->offset[i], arg_dim(k->kernel[i])));
+}
+
+/* One window at most for each element of a window. */
+static void any_windows(Build *b, const Blocks *k, uint32_t i, Node *at, Hits *h) {
+  Dim back = dim_sub(b->in.g->dims, build_const(b, 0), k->dilation[i]);
+  Arg by = arg_dim(k->stride[i]);
+  h->offset[i] = window_steps(b, k->kernel[i], build_const(b, 1), i);
+  at = build_add(b, at, window_steps(b, k->kernel[i], back, i));
+  Node *rest = build_with(b, OP_aten_remainder_Scalar, at, by);
+  h->window[i] = build_with(b, OP_aten_floor_divide_Scalar, at, by);
+  add_condition(b, h, build_with(b, OP_aten_eq_Scalar, rest, build_int(b, 0)));
+}
+
+static void find_windows(Build *b, const Blocks *k, uint32_t i, Hits *h) {
+  Arg zero = build_int(b, 0);
+  Node *at = add_dim(b, window_steps(b, k->size[i], build_const(b, 1), i + 2), k->padding[i]);
+  (dim_is(k->dilation[i], 1) ? near_windows : any_windows)(b, k, i, at, h);
+  add_condition(b, h, build_with(b, OP_aten_ge_Scalar, h->window[i], zero));
+  add_condition(b, h, build_with(b, OP_aten_lt_Scalar, h->window[i], arg_dim(k->windows[i])));
 }
 
 Node *decompose_col2im(Build *b) {
-  Node *x = build_input(b, "self"), *inside = NULL, *at[4];
+  Node *x = build_input(b, "self"), *at[4];
   const ValueType *t = &b->in.n->type;
   uint32_t lead = t->rank - 2;
   Blocks k = read_blocks(b, t->shape + lead);
+  Hits h = {0};
   Dim shape[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < lead; i++) shape[i] = t->shape[i];
   for (uint32_t i = 0; i < 2; i++) {
     shape[lead + i] = k.kernel[i];
     shape[lead + 2 + i] = k.windows[i];
-    at[i] = window_steps(b, k.kernel[i], build_const(b, 1), i);
-    at[2 + i] = window_with(b, &k, i, &inside);
+    find_windows(b, &k, i, &h);
+  }
+  for (uint32_t i = 0; i < 4; i++) {
+    Node *index = i < 2 ? h.offset[i] : h.window[i - 2];
+    at[i] = build_where(b, h.inside, arg_node(index), build_int(b, 0));
   }
   Node *y = select_blocks(b, build_view(b, x, lead + 4, shape), 4, at);
-  y = build_where(b, inside, arg_node(build_widen(b, y)), build_int(b, 0));
+  y = build_where(b, h.inside, arg_node(build_widen(b, y)), build_int(b, 0));
   return build_to(b, build_sum(b, y, 3u << lead, false), t->dtype);
 }

@@ -1,5 +1,6 @@
 /* Gradients of parts of tensors, and of what copies elements: padding, choosing by a mask. */
 #include <math.h>
+#include <string.h>
 
 #include "decompose/decompose.h"
 #include "decompose/scatter.h"
@@ -105,6 +106,74 @@ static Node *padding_gradient(Build *b, bool reflects) {
 
 Node *decompose_reflection_pad_backward(Build *b) { return padding_gradient(b, true); }
 Node *decompose_replication_pad_backward(Build *b) { return padding_gradient(b, false); }
+
+/* ---- windows along an axis, which are added where they overlap ---- */
+
+enum { OVERLAPS_MOST = 16 }; /* windows with one element that are terms of a sum as written */
+
+typedef struct {
+  int64_t size, step; /* of a window, from one to the next */
+} Windows;
+
+/* Rows of `step` elements, the j-th of each window, at row j on among those of all windows: [rows,
+ * windows + overlaps - 1, step] */
+static Node *row_of_windows(Build *b, Node *x, const Windows *w, int64_t j, int64_t overlaps) {
+  int64_t from = j * w->step, to = from + w->step < w->size ? from + w->step : w->size;
+  int64_t pads[] = {0, w->step - (to - from), j, overlaps - 1 - j};
+  Arg list = arg_list(b->in.g, 4);
+  for (uint32_t i = 0; i < 4; i++) list.items[i] = build_int(b, pads[i]);
+  x = build_slice(b, x, 2, build_const(b, from), build_const(b, to), 1);
+  return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(x), list, build_int(b, 0)));
+}
+
+/* x: [rows, windows, size]; gives [rows, total], with zeros where no window is. */
+static Node *sum_of_rows(Build *b, Node *x, const Windows *w, Dim total) {
+  int64_t overlaps = (w->size + w->step - 1) / w->step;
+  Node *y = NULL;
+  for (int64_t j = 0; j < overlaps; j++) {
+    Node *row = row_of_windows(b, x, w, j, overlaps);
+    y = y ? build_add(b, y, row) : row;
+  }
+  Dims *d = build_dims(b);
+  Dim all = dim_mul(d, y->type.shape[1], y->type.shape[2]), more = dim_sub(d, total, all);
+  y = build_view(b, y, 2, (Dim[]){y->type.shape[0], all});
+  if (dim_is(more, 0)) return y;
+  Arg pads = arg_list(b->in.g, 2);
+  pads.items[0] = build_int(b, 0);
+  pads.items[1] = arg_dim(more); /* negative: cut */
+  return build(b, OP_aten_constant_pad_nd_default, ARGS(arg_node(y), pads, build_int(b, 0)));
+}
+
+static Node *sum_of_columns(Build *b, Node *x, const Windows *w, Dim total) {
+  Dim one = build_const(b, 1), zero = build_const(b, 0);
+  Dim sizes[][2] = {{one, total}, {one, build_const(b, w->size)}, {one, one}, {zero, zero},
+                    {one, build_const(b, w->step)}};
+  Arg pairs[5];
+  for (int i = 0; i < 5; i++) pairs[i] = arg_dims(b->in.g, 2, sizes[i]);
+  Node *y = build(b, OP_aten_col2im_default,
+                  ARGS(arg_node(build_transpose(b, x, 1, 2)), pairs[0], pairs[1], pairs[2],
+                       pairs[3], pairs[4]));
+  return build_view(b, y, 2, (Dim[]){x->type.shape[0], total});
+}
+
+Node *decompose_unfold_backward(Build *b) {
+  const ValueType *t = &b->in.n->type;
+  Node *grad = build_wide_input(b, "grad_in");
+  Windows w = {infer_int(&b->in, "size"), infer_int(&b->in, "step")};
+  if (!w.size || scatter_empty(b, grad)) return zeros_of_result(b);
+  if (!t->rank) return build_to_result(b, build_sum(b, grad, 1, false));
+  uint32_t axis = infer_axis_arg(&b->in, "dim", t->rank), last = t->rank - 1;
+  Dim shape[GRAPH_RANK_MAX];
+  grad = build_transpose(b, grad, axis, last);
+  memcpy(shape, grad->type.shape, last * sizeof *shape);
+  Dim rows[] = {infer_product(&b->in, shape, last), grad->type.shape[last], build_const(b, w.size)};
+  grad = build(b, OP_aten_reshape_default, ARGS(arg_node(grad), arg_dims(b->in.g, 3, rows)));
+  bool few = w.size <= OVERLAPS_MOST * w.step;
+  Node *y = (few ? sum_of_rows : sum_of_columns)(b, grad, &w, t->shape[axis]);
+  shape[last] = t->shape[axis];
+  y = build(b, OP_aten_reshape_default, ARGS(arg_node(y), arg_dims(b->in.g, t->rank, shape)));
+  return build_to_result(b, build_transpose(b, y, axis, last));
+}
 
 /* ---- distances ---- */
 

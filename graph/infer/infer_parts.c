@@ -183,6 +183,26 @@ void infer_unfold(Infer *in) {
   infer_insert_axis(in, &windows, x->rank, infer_const(in, size));
 }
 
+/* The gradient has the shape of the windows. */
+void infer_unfold_backward(Infer *in) {
+  Dim shape[GRAPH_RANK_MAX];
+  Dims *d = in->g->dims;
+  const ValueType *grad = infer_self(in);
+  uint32_t rank = infer_sizes(in, "input_sizes", shape);
+  int64_t size = infer_int(in, "size"), step = infer_int(in, "step");
+  if (step <= 0) infer_fail(in, E_GRAPH_STEP, (long long)step);
+  infer_rank(in, grad, rank + 1, rank + 1);
+  Dim window = infer_const(in, size);
+  infer_same_size(in, grad->shape[rank], window, "the last axis and size");
+  if (rank) {
+    uint32_t axis = infer_axis_arg(in, "dim", rank);
+    Dim last = dim_sub(d, shape[axis], window);
+    Dim count = dim_add(d, dim_floordiv(d, last, infer_const(in, step)), infer_const(in, 1));
+    infer_same_size(in, grad->shape[axis], count, "windows");
+  }
+  infer_set(in, grad->dtype, rank, shape);
+}
+
 /* ---- splitting ---- */
 
 enum { MAX_PARTS = 1 << 14 };

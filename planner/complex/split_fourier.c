@@ -165,14 +165,9 @@ Parts split_stft(Split *s) {
 
 /* [batch, pieces, length] added where they overlap: [batch, total]. */
 static Node *overlapped(Build *b, Node *x, const ShortTransform *t, Dim total) {
-  Dim one = build_const(b, 1), zero = build_const(b, 0);
-  Node *y =
-      build(b, OP_aten_col2im_default,
-            ARGS(arg_node(build_transpose(b, x, 1, 2)), arg_dims(b->in.g, 2, (Dim[]){one, total}),
-                 arg_dims(b->in.g, 2, (Dim[]){one, build_const(b, t->length)}),
-                 arg_dims(b->in.g, 2, (Dim[]){one, one}), arg_dims(b->in.g, 2, (Dim[]){zero, zero}),
-                 arg_dims(b->in.g, 2, (Dim[]){one, build_const(b, t->hop)})));
-  return build_view(b, y, 2, (Dim[]){x->type.shape[0], total});
+  return build(b, OP_aten_unfold_backward_default,
+               ARGS(arg_node(x), arg_dims(b->in.g, 2, (Dim[]){x->type.shape[0], total}),
+                    build_int(b, 1), build_int(b, t->length), build_int(b, t->hop)));
 }
 
 static Node *pieces_of_spectrum(Split *s, const ShortTransform *t, Node *window) {

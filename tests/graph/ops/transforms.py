@@ -54,6 +54,7 @@ ARRAYS |= {
     "zprime": normal(2, 97, dtype=np.complex128),
     "middle": real(2, 101, 3),
     "zmiddle": normal(2, 101, 3),
+    "windows": real(2, 5, 3, 40), "zwindows": normal(4, 2, 3),
 }
 
 
@@ -63,6 +64,14 @@ def c64(x):
 
 def framed(x, length, hop):
     return np.stack([x[:, i:i + length] for i in range(0, x.shape[1] - length + 1, hop)], 1)
+
+
+def overlapped(x, total, hop):
+    """[N, windows, M, length] added along an axis where windows overlap: [N, total, M]"""
+    y = np.zeros((x.shape[0], total, x.shape[2]), x.dtype)
+    for i in range(x.shape[1]):
+        y[:, i * hop:i * hop + x.shape[3]] += x[:, i].transpose(0, 2, 1)
+    return y
 
 
 CASES = [(f"fft_rfft.default({name})", lambda x: c64(np.fft.rfft(x))) for name in LENGTHS]
@@ -89,6 +98,13 @@ CASES += [
     ("fft_ifft.default(zmiddle, None, 1)", lambda x: c64(np.fft.ifft(x, axis=1))),
     ("fft_irfft.default(zmiddle, 97, 1)",
      lambda x: np.fft.irfft(x, 97, axis=1).astype(np.float32)),
+    # Windows that overlap as rows of few terms, or by a search among many; with gaps between, and
+    # elements after the last one.
+    *((f"unfold_backward.default(windows, [2, {total}, 3], 1, 40, {hop})",
+       lambda x, total=total, hop=hop: overlapped(x, total, hop))
+      for hop, total in ((20, 120), (16, 110), (40, 200), (43, 215), (1, 44), (2, 49))),
+    ("unfold_backward.default(zwindows, [4, 4], -1, 3, 1)",
+     lambda x: overlapped(x[:, :, None], 4, 1)[..., 0]),
     ("mul.Tensor(la, hann_512); fft_rfft.default($0); abs.default($1)",
      lambda x, w: np.abs(np.fft.rfft(x * w)).astype(np.float32)),
     ("mul.Tensor(zla, hann_512); fft_fft.default($0)", lambda x, w: c64(np.fft.fft(x * w))),

@@ -419,6 +419,9 @@ static const Case images[] = {
     {"x: \"f32[1, 2, 4, 4]\"", "im2col.default(x, [2, 2], [1, 1], [0, 0], [2, 2])", "f32[1, 8, 4]"},
     {"x: \"f32[1, 8, 4]\"", "col2im.default(x, [4, 4], [2, 2], [1, 1], [0, 0], [2, 2])",
      "f32[1, 2, 4, 4]"},
+    {"x: \"f32[2, s0, 8]\"", "unfold_backward.default(x, [2, 3*s0 + 7], 1, 8, 3)",
+     "f32[2, 3*s0 + 7]"},
+    {"x: \"f32[3]\"", "unfold_backward.default(x, [], 0, 3, 1)", "f32[]"},
 };
 
 static const Case indexing[] = {
@@ -655,6 +658,10 @@ static const Case type_errors[] = {
      "[2, 3] and f32[4, 4] differ in axes other than 0"},
     {"x: \"f32[1, 4]\", s: \"f32[3]\"", "diagonal_scatter.default(x, s, 1)",
      "sizes of src and the diagonals must be equal, not 3 and 1"},
+    {"x: \"f32[2, 5, 8]\"", "unfold_backward.default(x, [2, 30], 1, 8, 3)",
+     "windows must be equal, not 5 and 8"},
+    {"x: \"f32[2, 5, 8]\"", "unfold_backward.default(x, [2, 20], 1, 7, 3)",
+     "the last axis and size must be equal, not 8 and 7"},
     {"x: \"f32[2]\"", "pad.default(x, [1])", "1 sizes of padding do not fit f32[2]"},
     {"x: \"f32[2, 3]\"", "reflection_pad1d.default(x, [0, 3])",
      "a padding of 3 is not below the size 3 that it reflects"},
