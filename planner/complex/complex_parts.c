@@ -49,7 +49,8 @@ static Node *whole_of(Parts x) {
 
 Node *split_join(Split *s, Parts x) {
   Build *b = &s->b;
-  Node *whole = whole_of(x);
+  Parts made = fourier_copied(b, x);
+  Node *whole = whole_of(made.re ? made : x);
   if (whole) return whole;
   uint32_t rank = rank_of(x.re);
   Node *both[] = {build_unsqueeze(b, x.re, rank), build_unsqueeze(b, split_imaginary(s, x), rank)};

@@ -245,14 +245,15 @@ static bool reads_first(const Node *n, OpId op, const Node *x) {
   return n && graph_is(n, op) && n->args[0].kind == ARG_NODE && n->args[0].node == x;
 }
 
-/* The copy of the result whose last axis is `axis`, the others before it; NULL: the next calls are
- * none. */
+/* The copy of the result whose last axis is `axis`, the others before it, or that view of it if it
+ * is returned; NULL: the next calls are none. */
 static const Node *copy_in_rows(const Build *b, uint32_t axis) {
   const Node *turned = b->in.n->next, *copy = turned ? turned->next : NULL;
   uint32_t axes[GRAPH_RANK_MAX], rank = b->in.n->type.rank;
   if (!reads_first(turned, OP_aten_permute_default, b->in.n) || turned->type.rank != rank)
     return NULL;
-  if (!reads_first(copy, OP_aten_clone_default, turned)) return NULL;
+  if (!reads_first(copy, OP_aten_clone_default, turned)) copy = turned;
+  if (copy == turned && !is_returned(b, turned)) return NULL;
   if (strided_unpermuted((Node *)turned, axes) != b->in.n || axes[rank - 1] != axis) return NULL;
   for (uint32_t i = 0; i + 1 < rank; i++)
     if (axes[i] != i + (i >= axis)) return NULL;

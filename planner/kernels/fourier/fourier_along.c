@@ -72,7 +72,7 @@ static Wave make_operand(Sweep *s, int64_t t) {
 static void start_operands(Sweep *s) {
   Fourier *f = s->f;
   const Places *parts[] = {&f->re, &f->im};
-  fourier_point_at(s);
+  fourier_point_after(s);
   if (s->weights)
     kernel_line(f->k, "weight = %s + after%s", s->weights, fourier_takes_real(f) ? " * 2" : "");
   if (!fourier_gives_real(f)) return;

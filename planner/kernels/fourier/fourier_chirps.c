@@ -58,7 +58,7 @@ static Wave doubled(Fourier *f, int64_t by, Wave x) {
 }
 
 static void start_chirps(Sweep *s) {
-  fourier_point_at(s);
+  fourier_point_after(s);
   s->weights = chirp_pointer(s->f, arena_printf(s->f->a, "column * %d", (int)s->f->f.lanes));
 }
 

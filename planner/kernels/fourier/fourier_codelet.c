@@ -22,7 +22,10 @@ Signal codelet_signal(Codelet *c, const char *fmt, ...) {
 }
 
 void codelet_fetch(Codelet *c, Signal *x) {
-  if (x->address) *x = codelet_signal(c, "tl.load(%s)", x->address);
+  bool negative = x->negative;
+  if (!x->address) return;
+  *x = codelet_signal(c, "tl.load(%s)", x->address);
+  x->negative = negative;
 }
 
 static void fetch(Codelet *c, Wave *x) {

@@ -5,8 +5,8 @@
 
 #include "planner/kernels/kernel.h"
 
-/* A tile, or its negative; without a name it is 0.  A tile in memory has an address: it is
- * loaded where it is used first, so that few tiles are held at a time. */
+/* A tile, or its negative; without a name it is 0.  A tile in memory has an address, and what else
+ * its load says: it is loaded where it is used first, so that few tiles are held at a time. */
 typedef struct {
   const char *name;
   bool negative;

@@ -21,6 +21,8 @@ typedef struct {
   Places re, im;
   Dim batch, lanes;
   bool columns, pairs;
+  bool reads, writes; /* the radix at that end has its operands, or results, in memory, not in the
+                         scratch */
   double scale;
   const char *mask; /* of loads and stores of lanes */
 } Fourier;

@@ -23,7 +23,7 @@ Signal fourier_load(Fourier *f, const char *address) {
   return codelet_signal(&f->c, "tl.load(%s)", address);
 }
 
-void fourier_point_at(Sweep *s) {
+void fourier_point_after(Sweep *s) {
   Fourier *f = s->f;
   const Places *parts[] = {&f->re, &f->im};
   for (int i = 0; i < (fourier_takes_real(f) || f->im.after ? 1 : 2); i++)
@@ -88,9 +88,7 @@ static void middle_radix(const Sweep *s, uint32_t i, int64_t table) {
   for (int loops = 0; loops < 3; loops++) fourier_close_loop(f);
 }
 
-/* Opens loops over the k of radices between the first and the last, and sets `column`, where they
- * are, and `element`, of the spectrum, that is there.  Gives their number. */
-static int open_middles(Fourier *f) {
+int fourier_open_middles(Fourier *f) {
   int loops = 0;
   int64_t below = f->f.radix[0];
   Text column = text_new(f->a), element = text_new(f->a);
@@ -117,7 +115,7 @@ static void last_radix(Sweep *s) {
   Fourier *f = s->f;
   Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX] = {0};
   int64_t lanes = f->f.lanes, radix = f->f.radix[f->f.n - 1], rows = f->f.radix[0];
-  int loops = open_middles(f);
+  int loops = fourier_open_middles(f);
   fourier_open_loop(f, "k", (rows + lanes - 1) / lanes);
   kernel_line(f->k, "from_0 = rows + (k * %lld + column)", (long long)(lanes * f->f.row));
   kernel_line(f->k, "row = k * %lld + lanes", (long long)lanes);

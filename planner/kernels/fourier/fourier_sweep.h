@@ -27,12 +27,15 @@ struct Sweep {
 void fourier_sweep(Sweep *s);
 /* Pointers to what lanes `after` have of the operand, `from_0` and, where parts are apart,
  * `from_1`. */
-void fourier_point_at(Sweep *s);
+void fourier_point_after(Sweep *s);
 /* base + elements, and a load of what is there. */
 const char *fourier_at(Fourier *f, const char *base, int64_t elements);
 Signal fourier_load(Fourier *f, const char *address);
 /* Elements of a plane in the order of the spectrum. */
 int64_t fourier_ordered(const Fourier *f);
+/* Opens loops over the k of radices between the first and the last, and sets `column`, where they
+ * are, and `element`, of the spectrum, that is there.  Gives their number. */
+int fourier_open_middles(Fourier *f);
 /* Opens the loop over a program's rows, and names its scratch and their places. */
 void fourier_open_rows(Fourier *f, const Strides *s);
 

@@ -1,9 +1,11 @@
 /* Kernels of nereid.fourier (graph/ops/fourier_form.h): a program does block after block of
  * neighbours, whose transforms are lanes of vectors.  It copies its operands into its
  * scratch, so that transforms along memory are transposed once, replaces them there radix by radix,
- * and copies the spectrum out. */
+ * and copies the spectrum out.  Where lanes are neighbours in memory the first radix takes operands
+ * from there, and the last one gives results to it. */
 #include "graph/ops/fourier_form.h"
-#include "planner/kernels/fourier/fourier_kernel.h"
+#include "planner/kernels/fourier/fourier_memory.h"
+#include "planner/kernels/fourier/fourier_sweep.h"
 
 enum { CHUNK = 16 }; /* vectors that are copied at a time */
 
@@ -16,30 +18,8 @@ static const char *index_of(Fourier *f, Dim x) { return kernel_operand(f->k, x);
 
 /* ---- in ---- */
 
-/* The element `t` after those of address `from`, as a tile. */
-static Signal load_at(Fourier *f, const Places *p, const char *from, int64_t t) {
-  Dims *d = f->k->graph->dims;
-  Dim offset = dim_mul(d, p->at[2], dim_int(d, t));
-  if (p->after) offset = dim_add(d, offset, p->after);
-  bool rows = !*f->mask && dim_is(f->batch, 1) && !dim_is(p->at[3], 1);
-  const char *once = rows ? ", eviction_policy=\"evict_first\"" : "";
-  return codelet_signal(&f->c, "tl.load(%s + %s%s%s%s)", from, index_of(f, offset), f->mask,
-                        *f->mask ? ", other=0.0" : "", once);
-}
-
 static const char *address(Fourier *f, const char *base, int64_t vectors) {
   return arena_printf(f->a, "%s + %lld", base, (long long)(vectors * f->f.lanes));
-}
-
-/* Loads `count` elements of both parts.  Pairs are loaded one after the other: so all are
- * neighbours in memory. */
-static void load_waves(Fourier *f, const char *const from[2], int64_t count, Wave *x) {
-  for (int64_t t = 0; t < count; t++) {
-    x[t] = WAVE(load_at(f, &f->re, from[0], t), (Signal){0});
-    if (f->im.after) x[t].im = load_at(f, &f->im, from[0], t);
-  }
-  for (int64_t t = 0; !fourier_takes_real(f) && !f->im.after && t < count; t++)
-    x[t].im = load_at(f, &f->im, from[1], t);
 }
 
 static Signal in_scratch(Fourier *f, const char *base, int64_t vectors) {
@@ -95,12 +75,9 @@ static void put_windows(Fourier *f, const char *first, int64_t count, Wave *x) {
 static void copy_elements(Fourier *f, const char *first, int64_t count) {
   Wave x[CHUNK];
   const char *slots[CHUNK], *const from[] = {"from_0", "from_1"};
-  const Places *parts[] = {&f->re, &f->im};
-  for (int i = 0; i < (fourier_takes_real(f) || f->im.after ? 1 : 2); i++)
-    kernel_line(f->k, "%s = %s + %s%s * %s", from[i], parts[i]->base, first, kernel_wide(f->k),
-                index_of(f, parts[i]->at[2]));
+  fourier_point_at(f, from, first);
   name_slots(f, first, count, slots);
-  load_waves(f, from, count, x);
+  fourier_load_waves(f, from, count, x);
   put_windows(f, first, count, x);
   for (int64_t i = 0; i < count; i++) put_at(f, slots[i], 0, x[i].re);
   for (int64_t i = 0; !fourier_takes_real(f) && i < count; i++)
@@ -145,6 +122,14 @@ static void put_results(Fourier *f, uint32_t radix, const Wave *y, int64_t count
   }
 }
 
+/* The results of all columns, each of a row. */
+static void give_real(Fourier *f, Signal *y) {
+  Strides s = fourier_strides(f);
+  kernel_line(f->k, "spectrum = result + column%s * %s", kernel_wide(f->k), index_of(f, s.element));
+  for (int64_t t = 0; t < f->f.radix[0]; t++)
+    fourier_store_part(f, &s, t * f->f.columns, false, fourier_scaled(f, y[t]));
+}
+
 static void rows_to_real(Fourier *f) {
   Wave x[FOURIER_RADIX_MAX];
   Signal y[FOURIER_RADIX_MAX];
@@ -153,14 +138,21 @@ static void rows_to_real(Fourier *f) {
     x[k] = turned(f, 0, k,
                   WAVE(in_scratch(f, "at", 2 * k * row), in_scratch(f, "at", (2 * k + 1) * row)));
   codelet_real(&f->c, x, f->f.radix[0], y);
-  for (int64_t t = 0; t < f->f.radix[0]; t++) put_at(f, "at", t * row, y[t]);
+  if (f->writes) give_real(f, y);
+  for (int64_t t = 0; !f->writes && t < f->f.radix[0]; t++) put_at(f, "at", t * row, y[t]);
 }
 
 static void rows_to_waves(Fourier *f) {
   Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX];
+  const char *const from[] = {"from_0", "from_1"};
   int64_t row = f->f.row, radix = f->f.radix[0];
+  if (f->reads) fourier_point_at(f, from, "column");
   for (int64_t t = 0; t < radix; t++) {
     bool real = fourier_takes_real(f);
+    if (f->reads) {
+      x[t] = fourier_in_memory(f, from, t * f->f.columns);
+      continue;
+    }
     x[t] = (Wave){.re = in_scratch(f, "at", real ? t * row : 2 * t * row)};
     if (!real) x[t].im = in_scratch(f, "at", (2 * t + 1) * row);
   }
@@ -200,6 +192,23 @@ static void replace_columns(Fourier *f, uint32_t i, int64_t table) {
   for (int loops = 1 + (groups > 1) + (step > 1); loops; loops--) fourier_close_loop(f);
 }
 
+static void last_in_memory(Fourier *f) {
+  Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX];
+  int64_t radix = f->f.radix[f->f.n - 1];
+  bool back = fourier_gives_real(f);
+  fourier_open_loop(f, "k", f->f.kept);
+  int loops = 1 + fourier_open_middles(f);
+  kernel_line(f->k, "at = base + (k * %lld + column) * %d", (long long)(2 * f->f.row),
+              (int)f->f.lanes);
+  for (int64_t t = 0; t < radix; t++)
+    x[t] = WAVE(in_scratch(f, "at", t), in_scratch(f, "at", t + f->f.row));
+  if (back) fourier_take_spectrum(f, x);
+  codelet_transform(&f->c, x, 1, radix, y);
+  if (back) put_results(f, f->f.n - 1, y, radix, 1, f->f.row);
+  else fourier_give_spectrum(f, y);
+  for (; loops; loops--) fourier_close_loop(f);
+}
+
 static int64_t table_of(const Fourier *f, uint32_t radix) {
   int64_t table = 0;
   for (uint32_t i = 0; i < radix; i++)
@@ -212,22 +221,14 @@ static void replace_all(Fourier *f) {
   if (!back) replace_rows(f);
   for (uint32_t i = 1; i < f->f.n; i++) {
     uint32_t radix = back ? f->f.n - i : i;
-    replace_columns(f, radix, table_of(f, radix));
+    bool in_memory = radix + 1 == f->f.n && (back ? f->reads : f->writes);
+    if (in_memory) last_in_memory(f);
+    else replace_columns(f, radix, table_of(f, radix));
   }
   if (back) replace_rows(f);
 }
 
 /* ---- out ---- */
-
-static Strides strides_of(const Fourier *f) {
-  Dims *d = f->k->graph->dims;
-  Dim one = dim_int(d, f->pairs && !fourier_gives_real(f) ? 2 : 1),
-      result = dim_int(d, f->f.result);
-  Dim all = dim_mul(d, dim_mul(d, one, result), f->lanes);
-  return (Strides){f->pairs ? dim_int(d, 1) : dim_mul(d, all, f->batch),
-                   f->columns ? dim_mul(d, one, f->lanes) : one,
-                   f->columns ? one : dim_mul(d, one, result), all};
-}
 
 /* The column where elements `after` * radix[0] + k1 of the spectrum are. */
 static const char *column_of(Fourier *f, const char *after) {
@@ -290,7 +291,7 @@ static const char *spectrum_slot(Fourier *f, const char *first, int64_t i, const
 
 /* Elements from `first` on of the spectrum. */
 static void copy_spectrum(Fourier *f, const char *first, int64_t count) {
-  Strides s = strides_of(f);
+  Strides s = fourier_strides(f);
   Wave y[CHUNK];
   for (int64_t k = 0; k < count; k++) {
     const char *sign = NULL, *slot = spectrum_slot(f, first, k, &sign);
@@ -307,7 +308,7 @@ static void copy_spectrum(Fourier *f, const char *first, int64_t count) {
 /* Rows from 0 on of elements radix[0] * `after` on of the spectrum, a chunk at a time. */
 static void copy_rows(Fourier *f, const char *after, int64_t count) {
   Dims *d = f->k->graph->dims;
-  Strides s = strides_of(f);
+  Strides s = fourier_strides(f);
   const char *from = codelet_signal(&f->c, "result + %s%s * %s", after, kernel_wide(f->k),
                                     index_of(f, dim_mul(d, s.element, dim_int(d, f->f.radix[0]))))
                          .name;
@@ -339,7 +340,7 @@ static void each_group(Fourier *f, int64_t count,
 static void copy_real(Fourier *f, const char *first, int64_t count) {
   Signal x[CHUNK];
   const char *slots[CHUNK];
-  Strides s = strides_of(f);
+  Strides s = fourier_strides(f);
   name_slots(f, first, count, slots);
   kernel_line(f->k, "spectrum = result + %s%s * %s", first, kernel_wide(f->k),
               index_of(f, s.element));
@@ -376,7 +377,7 @@ static void copy_half(Fourier *f, const char *after, int64_t count) {
               (int)f->f.lanes);
   kernel_line(f->k, "back = (%lld - %s) %% %lld", (long long)columns, after, (long long)columns);
   kernel_line(f->k, "mirror = base + (%s) * %d", column_of(f, "back"), (int)f->f.lanes);
-  load_waves(f, from, count, x);
+  fourier_load_waves(f, from, count, x);
   for (int64_t k = 0; k < count; k++) {
     if (k < f->f.kept) put_wave(f, "up", k, x[k], false);
     if (!k) put_wave(f, "mirror", 0, x[0], true);
@@ -401,8 +402,8 @@ static void copy_out(Fourier *f) {
 static void transform_once(Fourier *f) {
   Wave x[FOURIER_RADIX_MAX], y[FOURIER_RADIX_MAX] = {0};
   Signal real[FOURIER_RADIX_MAX];
-  Strides s = strides_of(f);
-  load_waves(f, (const char *const[]){f->re.base, f->im.base}, f->f.operand, x);
+  Strides s = fourier_strides(f);
+  fourier_load_waves(f, (const char *const[]){f->re.base, f->im.base}, f->f.operand, x);
   put_windows(f, "0", f->f.operand, x);
   kernel_line(f->k, "spectrum = result");
   if (fourier_gives_real(f)) {
@@ -479,6 +480,8 @@ static Fourier fourier_of(Kernel *k, Node *n) {
   f.columns = fourier_argument(&f, "columns").flag;
   f.pairs = fourier_argument(&f, "pairs").flag;
   f.scale = fourier_argument(&f, "scale").number;
+  f.reads = fourier_argument(&f, "window").kind != ARG_NODE && fourier_has_near_lanes(&f);
+  f.writes = f.columns;
   return f;
 }
 
@@ -488,7 +491,7 @@ static void take_names(Kernel *k) {
       "from_1", "group",    "imaginary", "inside", "k",      "lane",   "lanes",  "real",  "rest",
       "result", "spectrum", "t",         "to",     "turn",   "turns",  "up",     "whole", "zero",
       "first",  "last",     "mirror",    "back",   "back_0", "back_1", "room",   "rows",  "ordered",
-      "factor", "j1",       "j2",        "weight", "row",    "element"};
+      "factor", "j1",       "j2",        "weight", "row",    "element",  "either_0", "either_1"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -497,7 +500,7 @@ void kernel_fourier(Text *out, Kernel *k) {
   BUG_IF(k->group->nodes.len != 1, "a transform has a kernel of its own");
   take_names(k);
   Fourier f = fourier_of(k, k->group->nodes.data[0]);
-  Strides s = strides_of(&f);
+  Strides s = fourier_strides(&f);
   const char *type = dtype_lang_name(f.c.dtype);
   kernel_line(k, "lanes = tl.arange(0, %d)", (int)f.f.lanes);
   kernel_line(k, "zero = tl.zeros([%d], tl.%s)", (int)f.f.lanes, type);
@@ -515,9 +518,9 @@ void kernel_fourier(Text *out, Kernel *k) {
   if (f.f.n == 1) {
     transform_once(&f);
   } else {
-    copy_in(&f);
+    if (!f.reads) copy_in(&f);
     replace_all(&f);
-    copy_out(&f);
+    if (!f.writes) copy_out(&f);
   }
   kernel_emit(out, k, "fourier.py", NULL, 0);
 }

@@ -54,7 +54,12 @@ ARRAYS |= {
     "zprime": normal(2, 97, dtype=np.complex128),
     "middle": real(2, 101, 3),
     "zmiddle": normal(2, 101, 3),
+    # Lanes that are neighbours in memory, by two radices and three: halves of spectra end between
+    # the results of the last one, or within them.
+    "near_a": real(2, 64, 19), "near_b": real(1, 1331, 3), "near_c": real(1, 48, 33),
+    "near_d": real(2, 105, 5, dtype=np.float64),
     "windows": real(2, 5, 3, 40), "zwindows": normal(4, 2, 3),
+    "znear_a": normal(2, 33, 19), "znear_b": normal(1, 666, 3), "znear_c": normal(1, 2310, 2),
 }
 
 
@@ -98,6 +103,18 @@ CASES += [
     ("fft_ifft.default(zmiddle, None, 1)", lambda x: c64(np.fft.ifft(x, axis=1))),
     ("fft_irfft.default(zmiddle, 97, 1)",
      lambda x: np.fft.irfft(x, 97, axis=1).astype(np.float32)),
+    *((f"fft_rfft.default(near_{name}, None, 1)", lambda x: c64(np.fft.rfft(x, axis=1)))
+      for name in "abc"),
+    ("fft_rfft.default(near_d, None, 1)", lambda x: np.fft.rfft(x, axis=1)),
+    *((f"fft_irfft.default(znear_{name}, {n}, 1)",
+       lambda x, n=n: np.fft.irfft(x, n, axis=1).astype(np.float32))
+      for name, n in (("a", 64), ("a", 65), ("b", 1331), ("b", 1330), ("c", 4000))),
+    ("fft_ifft.default(znear_c, None, 1, 'ortho')",
+     lambda x: c64(np.fft.ifft(x, axis=1, norm="ortho"))),
+    ("fft_fft.default(znear_a, None, 1); permute.default($0, [0, 2, 1])",
+     lambda x: c64(np.fft.fft(x, axis=1).transpose(0, 2, 1))),
+    ("fft_rfft.default(near_a, None, 0); permute.default($0, [1, 2, 0])",
+     lambda x: c64(np.fft.rfft(x, axis=0).transpose(1, 2, 0))),
     # Windows that overlap as rows of few terms, or by a search among many; with gaps between, and
     # elements after the last one.
     *((f"unfold_backward.default(windows, [2, {total}, 3], 1, 40, {hop})",
