@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Callable
 
 import torch
 
@@ -20,6 +21,12 @@ CAN_TELL = hasattr(torch.Tensor, "_use_count") and hasattr(torch._C, "_storage_U
 _ALONE = _counts([torch.empty(1)], 0) if CAN_TELL else None
 
 
-def is_alone(values: list, i: int) -> bool:
-    """Has the list the only reference to its tensor i, and that the only one to its memory?"""
-    return _counts(values, i) == _ALONE
+def is_alone(values: list, i: int, is_kept: Callable) -> bool:
+    """Has the list the only reference to its tensor i, and that the only one to its memory?  Of a
+    storage that `is_kept`, host_memory has one tensor and one object more."""
+    counts = _counts(values, i)
+    if counts == _ALONE:
+        return True
+    tensor, users, memory, objects = counts
+    return ((tensor, users, memory - 1, objects - 1) == _ALONE
+            and is_kept(values[i].untyped_storage()))

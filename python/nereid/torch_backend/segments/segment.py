@@ -6,6 +6,7 @@ import contextlib
 import operator
 import os
 import re
+import weakref
 from typing import Callable
 
 import torch
@@ -17,6 +18,7 @@ from nereid.models import _describe, _shrink, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend.base import flags
 from nereid.torch_backend.base.alone import is_alone
+from nereid.torch_backend.base.host_memory import host_memory
 from nereid.torch_backend.base.layout import extent, inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.base.log import line_of
 from nereid.torch_backend.base.nodes import (is_number, is_tensor, is_view, storage_of,
@@ -309,9 +311,11 @@ def _memory_of(value, strides: tuple):
 
 
 def _empty_of(device: torch.device) -> Callable:
-    """A function of sizes, strides and dtype that makes a tensor there."""
+    """A function of sizes, strides and dtype that makes a dense tensor there."""
     from torch._C._dynamo import guards
 
+    if device.type == "cpu" and host_memory is not None:
+        return host_memory.empty
     name = f"_empty_strided_{device.type}"
     if hasattr(guards, name) and (device.type == "cpu" or torch.cuda.device_count() == 1):
         return getattr(guards, name)  # Inductor's, which takes a third of the time
@@ -320,6 +324,10 @@ def _empty_of(device: torch.device) -> Callable:
         return torch.empty_strided(sizes, strides, dtype=dtype, device=device)
 
     return empty
+
+
+def _is_kept(storage) -> bool:
+    return host_memory is not None and host_memory.has(storage)
 
 
 def _form(value) -> tuple | None:
@@ -397,10 +405,15 @@ class Compiled:
         self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
         inverses = [(i, self._inverse(node)) for i, node in enumerate(plan.bases)]
         self.inverses = [(i, back) for i, back in inverses if back]
-        self.allocate = _torch_allocator(self.name, {})
-        self.empty = _empty_of(plan.device)
+        self._find_memory()
         forms = [_form(node.meta["val"]) for node in plan.bases]
         self.forms = None if None in forms else tuple(forms)
+
+    def _find_memory(self) -> None:
+        self.allocate = _torch_allocator(self.name, {})
+        self.empty = _empty_of(torch.device(self.name))
+        if host_memory is not None and not self.cuda:  # once no call will use it again
+            weakref.finalize(self, host_memory.trim).atexit = False
 
     def compile(self) -> None:
         """Makes the executable; by any thread, which holds the interpreter's lock for a moment."""
@@ -439,8 +452,7 @@ class Compiled:
         if "bytes" not in self.__dict__:
             return
         self.plan = self.text = None
-        self.allocate = _torch_allocator(self.name, {})
-        self.empty = _empty_of(torch.device(self.name))
+        self._find_memory()
         self.device, made = driver.device(self.name), self.__dict__.pop("bytes")
         try:
             self.executable = _nereid.Executable.from_bytes(made, self.device, None, True)
@@ -491,7 +503,7 @@ class Compiled:
         """The tensors of plan.bases.  The list is empty afterwards, and loses each input that is
         not read any more: while the rest runs its memory is free, if nobody else has it."""
         for i in self.overwritten:
-            if not is_alone(values, i):  # as with retain_graph=True
+            if not is_alone(values, i, _is_kept):  # as with retain_graph=True
                 values[i] = values[i].clone()
         try:
             if _profiler._is_profiler_enabled:
