@@ -9,7 +9,7 @@ object's end may call a model while this thread makes a tensor: who takes a bloc
 
 from __future__ import annotations
 
-import itertools
+import bisect
 import math
 import sys
 from typing import Callable
@@ -20,6 +20,7 @@ from nereid.torch_backend.base.alone import CAN_TELL
 
 _LEAST = 1 << 20  # bytes of an output; the C library keeps smaller ones itself
 _STEPS = 8  # sizes of blocks between two powers of two
+_LARGER = 1.5  # times the bytes that an output needs: the largest block that it takes
 _STALE = 4  # times as many outputs as there are blocks: a block that none of them took goes
 _OFTEN = 64  # outputs between two searches for stale blocks
 
@@ -31,16 +32,17 @@ def _rounded(size: int) -> int:
 
 
 class _Block:
-    """Memory, and a tensor of all of it."""
+    """Memory, and for each dtype a tensor of all of it."""
 
     def __init__(self, size: int, dtype: torch.dtype):
+        self.size, self.used = size, 0
         with torch.utils._python_dispatch._disable_current_modes(), torch.inference_mode(False):
-            self.tensor = torch.empty(size // dtype.itemsize, dtype=dtype)
-        self.storage = self.tensor.untyped_storage()
+            first = torch.empty(size // dtype.itemsize, dtype=dtype)
+        self.tensors = {dtype: first}
+        self.storage = first.untyped_storage()
         self.form = self._form()
-        self.owners = self._count()
+        self.owners = self._count() - 1
         self.references = sys.getrefcount(self.storage)
-        self.used = 0
 
     def _form(self) -> tuple:
         """What differs once an owner has given the storage other memory, shared with another
@@ -51,23 +53,32 @@ class _Block:
     def _count(self) -> int:
         return torch._C._storage_Use_Count(self.storage._cdata)
 
-    def has_tensors(self, number: int) -> bool:
-        """Are there so many beside its own, and no object of the memory?"""
-        return (self._count() == self.owners + number
+    def has_others(self, number: int) -> bool:
+        """Are there so many tensors beside its own, and no object of the memory?"""
+        return (self._count() == self.owners + len(self.tensors) + number
                 and sys.getrefcount(self.storage) == self.references)
 
     def is_same(self) -> bool:
         return self._form() == self.form
 
+    def tensor(self, dtype: torch.dtype):
+        found = self.tensors.get(dtype)
+        if found is None:
+            with torch.utils._python_dispatch._disable_current_modes(), torch.inference_mode(False):
+                found = torch.empty(0, dtype=dtype).set_(
+                    self.storage, 0, (self.size // dtype.itemsize,), (1,))
+            self.tensors[dtype] = found
+        return found
+
 
 class HostMemory:
-    """Blocks by size and dtype."""
+    """Blocks in the order of their sizes."""
 
     def __init__(self, empty: Callable, reinterpret: Callable):
         """`empty` makes small tensors; `reinterpret` is PyTorch's, of a tensor, sizes, strides and
         an offset."""
         self._empty, self._reinterpret = empty, reinterpret
-        self._blocks: dict = {}
+        self._blocks: list = []
         self._outputs = 0
 
     def empty(self, sizes: tuple, strides: tuple, dtype: torch.dtype):
@@ -77,33 +88,32 @@ class HostMemory:
             return self._empty(sizes, strides, dtype)
         self._outputs += 1
         if self._outputs % _OFTEN == 0:
-            self._drop(_STALE * sum(map(len, self._blocks.values())))
-        blocks = self._blocks.setdefault((_rounded(size), dtype), [])
-        for block in blocks:
-            if block.has_tensors(0) and block.is_same():
-                tensor = self._tensor(block, sizes, strides)
+            self._drop(_STALE * len(self._blocks))
+        blocks = self._blocks  # another list after a search for stale ones
+        for i in range(bisect.bisect_left(blocks, size, key=_size_of), len(blocks)):
+            if i >= len(blocks) or blocks[i].size > _LARGER * size:
+                break
+            if blocks[i].has_others(0) and blocks[i].is_same():
+                tensor = self._tensor(blocks[i], sizes, strides, dtype)
                 if tensor is not None:
                     return tensor
         block = _Block(_rounded(size), dtype)
-        tensor = self._tensor(block, sizes, strides)
-        blocks.append(block)
+        tensor = self._tensor(block, sizes, strides, dtype)
+        bisect.insort(self._blocks, block, key=_size_of)
         return tensor
 
-    def _tensor(self, block: _Block, sizes: tuple, strides: tuple):
+    def _tensor(self, block: _Block, sizes: tuple, strides: tuple, dtype: torch.dtype):
         """A tensor of the block's memory; None: another call took it meanwhile."""
         block.used = self._outputs
-        tensor = self._reinterpret(block.tensor, sizes, strides, 0)
-        return tensor if block.has_tensors(1) else None
+        tensor = self._reinterpret(block.tensor(dtype), sizes, strides, 0)
+        return tensor if block.has_others(1) else None
 
     def _drop(self, age: int) -> None:
         """Forgets blocks that have other memory now, or are free and were not used among the last
         `age` outputs."""
         oldest = self._outputs - age
-        for key, blocks in list(self._blocks.items()):
-            blocks[:] = [block for block in blocks if block.is_same()
-                         and not (block.used <= oldest and block.has_tensors(0))]
-            if not blocks:
-                self._blocks.pop(key, None)
+        self._blocks = [block for block in self._blocks if block.is_same()
+                        and not (block.used <= oldest and block.has_others(0))]
 
     def trim(self) -> None:
         """Returns the memory of all free blocks."""
@@ -111,8 +121,11 @@ class HostMemory:
 
     def has(self, storage: torch.UntypedStorage) -> bool:
         """Is it a block's?"""
-        return any(block.storage is storage
-                   for block in itertools.chain(*list(self._blocks.values())))
+        return any(block.storage is storage for block in self._blocks)
+
+
+def _size_of(block: _Block) -> int:
+    return block.size
 
 
 def _host_memory() -> HostMemory | None:
