@@ -68,6 +68,12 @@ static IndexRange range_drawn(Ranger *r, const Node *n) {
   return (IndexRange){constant_dim(r, 0), one_less(r, x->type.shape[x->type.rank - 1])};
 }
 
+/* A leaf is a node. */
+static IndexRange range_tree_leaf(Ranger *r, const Node *n) {
+  Node *nodes = graph_arg(r->g, n, "nodes").node;
+  return (IndexRange){constant_dim(r, 0), one_less(r, nodes->type.shape[0])};
+}
+
 /* A vector's elements that are not 0. */
 static IndexRange range_nonzero(Ranger *r, const Node *n) {
   const Node *x = first_operand_tensor(r, n);

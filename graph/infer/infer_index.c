@@ -358,6 +358,22 @@ void infer_segment_sum(Infer *in) {
   infer_set(in, rows->dtype == DT_F64 ? DT_F64 : DT_F32, 2, shape);
 }
 
+/* The leaf of each tree for each row: nodes have 64 bits, thresholds are in them or apart. */
+void infer_tree_leaf(Infer *in) {
+  const ValueType *x = infer_tensor(in, "self"), *nodes = infer_tensor(in, "nodes");
+  const ValueType *values = infer_optional_tensor(in, "values");
+  const ValueType *roots = infer_tensor(in, "roots");
+  infer_rank(in, x, 2, 2);
+  infer_rank(in, nodes, 1, 1);
+  infer_rank(in, roots, 1, 1);
+  infer_need_float(in, x->dtype);
+  need_index(in, nodes);
+  need_index(in, roots);
+  if (values) infer_same_size(in, values->shape[0], nodes->shape[0], "the nodes of trees");
+  if (values) infer_same_dtype(in, values, x);
+  infer_set(in, DT_I32, 2, (Dim[]){x->shape[0], roots->shape[0]});
+}
+
 /* ---- as many as the data says ---- */
 
 /* The first `size` rows of self, where `count` holds that number. */

@@ -53,6 +53,7 @@ uint32_t prim_in_memory(const Node *n) {
     case OP_nereid_attention_grad_added_default:
     case OP_nereid_attention_grad_read_default: return STATE | OF;
     case OP_nereid_segment_sum_default: return ALL;
+    case OP_nereid_tree_leaf_default: return n->args[2].kind == ARG_NODE ? ALL : STATE | OF;
     case OP_nereid_suppress_default: return STATE | SCORES | BOXES | THRESHOLD;
     case OP_nereid_matrix_default: return STATE | MATRICES;
     case OP_nereid_fourier_default: return STATE | SIGNALS | WINDOW;

@@ -403,7 +403,7 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
   } else if (g->kind == GROUP_ATTENTION) {
     attention_step(c, &tiles, g, k, &text, &s);
   } else {
-    int64_t most = tiles_most(g, s.cost);
+    int64_t most = tiles_most(&tiles, g, s.cost);
     bool longer = !dim_is_int(g->r) || g->r->value > most;
     bool looped = !g->crossed && ((longer && !tiles_park_rows(&tiles, g, s.cost)) ||
                                   tiles_sum_blocks(&tiles, g, s.cost) ||

@@ -315,6 +315,8 @@ void fuse_set_domain(const Fusion *f, Group *to, const Node *n) {
   else if (k == PRIM_ATTENTION) attention_domain(f, to, n);
   else if (fuse_has_columns(n)) column_domain(f, to, n);
   else if (k == PRIM_WINDOW) window_domain(f, to, n);
+  else if (f->graph->host && graph_is(n, OP_nereid_tree_leaf_default))
+    fuse_axes_domain(f, to, &n->type, 1u << 1); /* vectors of trees, which read one row */
   else flat_domain(f, to, k == PRIM_SCATTER ? n->args[1].node : n);
 }
 

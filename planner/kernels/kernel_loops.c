@@ -184,7 +184,22 @@ static const char *sum_segment(Kernel *k, Node *n, const Dim *index) {
                       dtype_lang_name(n->type.dtype));
 }
 
+/* The leaf of the tree of the index's last axis. */
+static const char *descend_tree(Kernel *k, Node *n, const Dim *index) {
+  Node *x = n->args[0].node;
+  Arg values = graph_arg(k->graph, n, "values");
+  const Dim row[] = {index[0], dim_int(k->graph->dims, 0)};
+  Value root = kernel_value(k, n->args[3].node, index + 1);
+  return arena_printf(k->arena, "tree_leaf(%s, %s, %s, %s, %s, %s, %s, %lld)", kernel_buffer(k, x),
+                      row_offset(k, x, row), index_mask(k, index, 1),
+                      kernel_buffer(k, n->args[1].node),
+                      values.kind == ARG_NODE ? kernel_buffer(k, values.node) : "None", root.text,
+                      index_mask(k, index + 1, 1),
+                      (long long)graph_arg(k->graph, n, "bits").dim->value);
+}
+
 const char *kernel_search(Kernel *k, Node *n, const Dim *index) {
+  if (n->op->id == OP_nereid_tree_leaf_default) return descend_tree(k, n, index);
   if (n->op->id == OP_nereid_segment_sum_default) return sum_segment(k, n, index);
   return (n->op->id != OP_nereid_merge_default ? search_row : merge_scans)(k, n, index);
 }

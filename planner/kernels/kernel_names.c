@@ -19,6 +19,7 @@ static const char *const reserved[] = {
     "either", "both", "pid", "rows", "columns", "band", "height", "batch", "mmask", "nmask",
     "start", "ka", "kb", "left", "right", "log_add", "later_max", "later_min", "sorted_rows",
     "search", "merged", "segment_sum", "step", "position", "BM", "BN", "BK", "suppress", "overlaps",
+    "tree_leaf",
     "corners", "exact_gelu", "mish_of", "check_index", "is_index", "first", "weight", "within",
     "beside", "following", "two_fields", "one_field", "scale_halves", "table",
     "bytes_of_table", "choose_numbers", "floats_of_bytes", "select_count", "select_bounds",

@@ -172,7 +172,7 @@ static const char *const files[] = {"airy.py",       "assert.py",   "bessel.py",
                                     "matrix.py",     "mish.py",     "numbers.py",
                                     "orthogonal.py", "power.py",    "scans.py",
                                     "search.py",     "select.py",   "suppress.py",
-                                    "zeta.py",       "poly.py"};
+                                    "trees.py",      "zeta.py",     "poly.py"};
 
 static size_t helper_name_length(const char *s) {
   size_t n = 0;

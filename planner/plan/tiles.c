@@ -97,7 +97,14 @@ static bool sorts(const Group *g) {
   return false;
 }
 
-int64_t tiles_most(const Group *g, const StepCost *cost) {
+static bool descends_trees(const Group *g) {
+  for (size_t i = 0; i < g->nodes.len; i++)
+    if (graph_is(g->nodes.data[i], OP_nereid_tree_leaf_default)) return true;
+  return false;
+}
+
+int64_t tiles_most(const Tiles *t, const Group *g, const StepCost *cost) {
+  if (!t->gpu && descends_trees(g)) return TILES_TREES;
   return sorts(g) ? TILES_SORTED_MAX : elements_within(g, cost, TILES_ROW_MAX);
 }
 

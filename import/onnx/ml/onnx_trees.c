@@ -11,12 +11,15 @@ enum { LEVELS_MAX = 64, NODES_MAX = 1 << 24, TABLE_MAX = 1 << 26 };
 
 typedef enum { BRANCH_LEQ, BRANCH_LT, BRANCH_GTE, BRANCH_GT, BRANCH_EQ, BRANCH_NEQ, LEAF } Mode;
 
+/* Bits of a condition: it holds for elements that are below the node's value, equal, above, NaN. */
+enum { LESS = 1, EQUAL = 2, GREATER = 4, NAN_TOO = 8, CONDITION_BITS = 4 };
+
 static const struct {
   const char *name;
-  OpId holds; /* for an element and the node's value */
-} modes[] = {{"BRANCH_LEQ", OP_aten_le_Tensor}, {"BRANCH_LT", OP_aten_lt_Tensor},
-             {"BRANCH_GTE", OP_aten_ge_Tensor}, {"BRANCH_GT", OP_aten_gt_Tensor},
-             {"BRANCH_EQ", OP_aten_eq_Tensor},  {"BRANCH_NEQ", OP_aten_ne_Tensor}};
+  uint32_t holds;
+} modes[] = {{"BRANCH_LEQ", LESS | EQUAL}, {"BRANCH_LT", LESS},
+             {"BRANCH_GTE", GREATER | EQUAL}, {"BRANCH_GT", GREATER},
+             {"BRANCH_EQ", EQUAL}, {"BRANCH_NEQ", LESS | GREATER | NAN_TOO}};
 
 /* Nodes by their numbers in the attributes' order. */
 typedef struct {
@@ -26,8 +29,8 @@ typedef struct {
   uint32_t *order;          /* all nodes, by tree and id */
   int64_t *yes, *no;        /* the next node; of a leaf itself */
   int64_t *root;            /* of each tree */
+  uint32_t *place; /* of each node in the tables: roots first, then a level after the other */
   Mode *mode;
-  bool has_mode[LEAF];
   const int64_t *feature, *missing; /* of each node; missing NULL: none takes NaN as true */
   const double *value;
   DType dtype; /* of the values: f32 or f64 */
@@ -124,7 +127,6 @@ static void read_modes(Trees *t) {
     if (m == LEAF && strcmp(names[i], "LEAF"))
       onnx_fail(t->c, E_ONNX_ATTR_VALUE, "nodes_modes", names[i]);
     t->mode[i] = (Mode)m;
-    if (m < LEAF) t->has_mode[m] = true;
   }
 }
 
@@ -135,6 +137,7 @@ static void find_roots(Trees *t) {
   bool *led = ARENA_ARRAY(a, bool, t->n);
   uint32_t *at = ARENA_ARRAY(a, uint32_t, t->n), end = 0, begin = 0;
   t->root = ARENA_ARRAY(a, int64_t, t->n);
+  t->place = ARENA_ARRAY(a, uint32_t, t->n);
   for (uint32_t i = 0; i < t->n; i++) {
     int64_t next[] = {t->yes[i], t->no[i]};
     for (int k = 0; k < 2 && t->mode[i] != LEAF; k++) {
@@ -152,6 +155,7 @@ static void find_roots(Trees *t) {
   for (uint32_t level = end; begin < end; begin++) {
     uint32_t i = at[begin];
     led[i] = false;
+    t->place[i] = begin;
     if (begin == level) level = end, t->levels++;
     if (t->mode[i] == LEAF) continue;
     at[end++] = (uint32_t)t->yes[i];
@@ -195,10 +199,6 @@ static Trees read_trees(OnnxCall *c) {
 
 /* ---- going down ---- */
 
-static Node *int_table(const Trees *t, uint32_t n, const int64_t *list) {
-  return onnx_table(t->c, DT_I64, 1, (int64_t[]){n}, list);
-}
-
 /* Elements, or rows, of a table for numbers of nodes. */
 static Node *looked_up(Build *b, Node *table, Node *at) {
   Arg list = arg_list(b->in.g, 1);
@@ -206,67 +206,82 @@ static Node *looked_up(Build *b, Node *table, Node *at) {
   return build_with(b, OP_aten_index_Tensor, table, list);
 }
 
-/* The thresholds of nodes, and the nodes to which they lead. */
-typedef struct {
-  Node *x, *feature, *value, *yes, *no;
-  Node *mode;    /* NULL: all that branch are alike */
-  Node *missing; /* NULL: no node takes NaN as true */
-} Tables;
+static int bits_of(uint64_t most) {
+  int bits = 0;
+  while (most >> bits) bits++;
+  return bits;
+}
 
-static Tables make_tables(const Trees *t, Node *x) {
+/* No element is below NaN, equal, or NaN without being so itself; the kernel takes others to be
+ * above. */
+static uint64_t condition(const Trees *t, uint32_t i) {
+  uint32_t holds = modes[t->mode[i]].holds;
+  if (isnan(t->value[i])) holds = holds & NAN_TOO ? GREATER | NAN_TOO : 0;
+  return holds | (t->missing && t->missing[i] ? NAN_TOO : 0);
+}
+
+/* nereid.tree_leaf has a node's form: `threshold` in the lower half of its bits, or none. */
+static int64_t *node_words(const Trees *t, int bits, bool threshold) {
+  int64_t *words = ARENA_ARRAY(t->c->b.in.g->arena, int64_t, t->n);
+  for (uint32_t i = 0; i < t->n; i++) {
+    bool leaf = t->mode[i] == LEAF;
+    float value = leaf ? 0 : (float)t->value[i];
+    uint64_t word = (uint64_t)1 << (threshold ? 31 : 63);
+    uint32_t low;
+    if (!leaf)
+      word = ((uint64_t)t->place[t->yes[i]] << bits | (uint64_t)t->feature[i]) << CONDITION_BITS |
+             condition(t, i);
+    memcpy(&low, &value, sizeof low);
+    words[t->place[i]] = (int64_t)(threshold ? word << 32 | low : word);
+  }
+  return words;
+}
+
+/* The highest column that a node reads. */
+static int64_t last_feature(const Trees *t) {
+  int64_t last = 0;
+  for (uint32_t i = 0; i < t->n; i++) {
+    if (t->mode[i] == LEAF) continue;
+    if (t->feature[i] < 0 || t->feature[i] >= INT32_MAX) bad_node(t, i, "reads no column");
+    if (t->feature[i] > last) last = t->feature[i];
+  }
+  return last;
+}
+
+/* The columns that nodes read: x, which has them, or a copy, whose indices are checked. */
+static Node *read_columns(const Trees *t, Node *x, int64_t last) {
   OnnxCall *c = t->c;
-  Arena *a = c->b.in.g->arena;
-  uint32_t n = t->n, kinds = 0;
-  int64_t *used = ARENA_ARRAY(a, int64_t, n), *mode = ARENA_ARRAY(a, int64_t, n);
-  for (uint32_t i = 0; i < n; i++) {
-    used[i] = t->mode[i] == LEAF ? 0 : t->feature[i];
-    mode[i] = t->mode[i];
-  }
-  for (int m = 0; m < LEAF; m++) kinds += t->has_mode[m];
-  Tables k = {x, int_table(t, n, used), number_table(c, t->dtype, 1, (int64_t[]){n}, t->value),
-              int_table(t, n, t->yes), int_table(t, n, t->no), NULL, NULL};
-  if (x->type.dtype == DT_F64) k.value = build_to(&c->b, k.value, DT_F64);
-  if (kinds > 1) k.mode = int_table(t, n, mode);
-  bool any = false;
-  for (uint32_t i = 0; t->missing && i < n; i++) any |= t->missing[i] != 0;
-  if (any) k.missing = int_table(t, n, t->missing);
-  return k;
+  Dim columns = x->type.shape[1];
+  if (dim_is_int(columns) && columns->value > last) return x;
+  if (last >= ONNX_KNOWN_MAX) onnx_lack(c, "column %lld", (long long)last);
+  int64_t *all = ARENA_ARRAY(c->b.in.g->arena, int64_t, (size_t)last + 1);
+  for (int64_t i = 0; i <= last; i++) all[i] = i;
+  return build(&c->b, OP_aten_index_select_default,
+               ARGS(arg_node(x), build_int(&c->b, 1),
+                    arg_node(onnx_table(c, DT_I64, 1, (int64_t[]){last + 1}, all))));
 }
 
-/* Does the condition of the nodes `at` hold? */
-static Node *conditions(const Trees *t, const Tables *k, Node *at) {
-  Build *b = &t->c->b;
-  Node *feature = looked_up(b, k->feature, at), *value = looked_up(b, k->value, at);
-  Node *x = build(b, OP_aten_gather_default,
-                  ARGS(arg_node(k->x), build_int(b, 1), arg_node(feature)));
-  Node *mode = k->mode ? looked_up(b, k->mode, at) : NULL, *holds = NULL;
-  for (uint32_t m = 0; m < LEAF; m++) {
-    if (!t->has_mode[m]) continue;
-    Node *one = build_op2(b, modes[m].holds, x, value);
-    if (holds) {
-      Node *is = build_with(b, OP_aten_eq_Scalar, mode, build_int(b, m));
-      one = build_where(b, is, arg_node(one), arg_node(holds));
-    }
-    holds = one;
-  }
-  if (!k->missing) return holds;
-  Node *taken = build_with(b, OP_aten_ne_Scalar, looked_up(b, k->missing, at), build_int(b, 0));
-  taken = build_and(b, taken, build_op1(b, OP_aten_isnan_default, x));
-  return build_op2(b, OP_aten_logical_or_default, holds, taken);
-}
-
-/* The leaf of each tree for each row of x: [rows, trees]. */
+/* The leaf of each tree for each row of x, by its place: [rows, trees]. */
 static Node *leaves(const Trees *t, Node *x) {
-  Build *b = &t->c->b;
+  OnnxCall *c = t->c;
+  Build *b = &c->b;
+  Arena *a = b->in.g->arena;
   infer_rank(&b->in, &x->type, 2, 2);
   if (x->type.dtype != DT_F64) x = build_to(b, x, t->dtype);
-  Dim shape[] = {x->type.shape[0], build_const(b, t->ntrees)};
-  Node *at = build_expand(b, int_table(t, t->ntrees, t->root), 2, shape);
-  Tables k = make_tables(t, x);
-  for (uint32_t i = 0; i < t->levels; i++)
-    at = build_where(b, conditions(t, &k, at), arg_node(looked_up(b, k.yes, at)),
-                     arg_node(looked_up(b, k.no, at)));
-  return at;
+  int64_t n = t->n, trees = t->ntrees, last = last_feature(t);
+  int bits = bits_of((uint64_t)last);
+  bool single = x->type.dtype == DT_F32 && bits + bits_of(t->n) + CONDITION_BITS <= 31;
+  double *value = ARENA_ARRAY(a, double, t->n);
+  int32_t *root = ARENA_ARRAY(a, int32_t, t->ntrees);
+  for (uint32_t i = 0; i < t->n; i++) value[t->place[i]] = t->value[i];
+  for (uint32_t i = 0; i < t->ntrees; i++) root[i] = (int32_t)i;
+  Node *values = single ? NULL : number_table(c, t->dtype, 1, &n, value);
+  if (values && x->type.dtype == DT_F64) values = build_to(b, values, DT_F64);
+  Node *nodes = onnx_table(c, DT_I64, 1, &n, node_words(t, bits, single));
+  return build(b, OP_nereid_tree_leaf_default,
+               ARGS(arg_node(read_columns(t, x, last)), arg_node(nodes),
+                    values ? arg_node(values) : arg_none(),
+                    arg_node(onnx_table(c, DT_I32, 1, &trees, root)), build_int(b, bits)));
 }
 
 /* ---- what leaves give ---- */
@@ -298,14 +313,14 @@ static Votes read_votes(OnnxCall *c, const char *const names[5], uint32_t column
   return v;
 }
 
-/* A row of weights for each node; a leaf may have several of one column. */
+/* A row of weights for each place of a node; a leaf may have several of one column. */
 static Node *weight_table(const Trees *t, const Votes *v) {
   OnnxCall *c = t->c;
   if ((uint64_t)t->n * v->columns > TABLE_MAX) onnx_lack(c, "so many leaves and classes");
   double *table = ARENA_ARRAY(c->b.in.g->arena, double, (size_t)t->n * v->columns);
   for (uint32_t i = 0; i < v->n; i++)
-    table[(size_t)find_node(t, v->tree[i], v->node[i]) * v->columns + (size_t)v->column[i]] +=
-        v->weight[i];
+    table[(size_t)t->place[find_node(t, v->tree[i], v->node[i])] * v->columns +
+          (size_t)v->column[i]] += v->weight[i];
   return number_table(c, v->dtype, 2, (int64_t[]){t->n, v->columns}, table);
 }
 
@@ -467,7 +482,6 @@ static uint32_t new_node(Ensemble *e, Mode mode) {
   uint32_t i = e->t.n++;
   e->t.mode[i] = mode;
   e->t.yes[i] = e->t.no[i] = i;
-  if (mode < LEAF) e->t.has_mode[mode] = true;
   return i;
 }
 

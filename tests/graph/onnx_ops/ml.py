@@ -109,7 +109,33 @@ def doubled(attributes):
             for k, v in attributes.items()}
 
 
+COMPARISONS = "LEQ", "LT", "GTE", "GT", "EQ", "NEQ"
+
+
+def forest(trees, levels, seed, features):
+    """Nodes of trees whose branches end at any level, by all comparisons."""
+    r, out = np.random.default_rng(seed), []
+    for tree in range(trees):
+        level = [0]
+        n = 1
+        for depth in range(levels):
+            following = []
+            for node in level:
+                if depth + 1 == levels or (depth and r.random() < 0.3):
+                    out.append((tree, node, 0, 0.0, "LEAF", 0, 0))
+                    continue
+                out.append((tree, node, int(r.integers(features)), float(np.round(r.normal(), 2)),
+                            f"BRANCH_{r.choice(COMPARISONS)}", n + 1, n))
+                following += [n, n + 1]
+                n += 2
+            level = following
+    return out
+
+
+WIDE = np.random.default_rng(50).normal(size=(37, 300)).astype(F)
 CALLS = [
+    (REGRESSOR, 17, [WIDE], trees("target", [0], forest(70, 7, 51, 300), n_targets=1), 1),
+    (CLASSIFIER, 17, [WIDE[:3]], trees("class", [0, 1, 2], forest(40, 4, 52, 300), **THREE), 2),
     *[(REGRESSOR, 17, [X], few_votes("target", 5, n_targets=3, aggregate_function=how, **base), 1)
       for how in ("SUM", "AVERAGE", "MIN", "MAX") for base in BASES],
     *[(REGRESSOR, 17, [X], few_votes("target", 5, n_targets=3, post_transform=how, **BASES[1]), 1)
