@@ -17,6 +17,7 @@ import operator
 import os
 import sys
 import threading
+import weakref
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from nereid import _nereid
@@ -164,6 +165,14 @@ def _device_of(value: Any) -> str | None:
     return None
 
 
+def _dense_strides(sizes) -> tuple:
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
 def _torch_allocator(device: str, kept: dict) -> Callable:
     found = kept.get(device)
     if found is not None:
@@ -171,11 +180,20 @@ def _torch_allocator(device: str, kept: dict) -> Callable:
     import torch
 
     place = torch.device(device if device.startswith("cuda") else "cpu")
+    kept_memory = None
+    if place.type == "cpu":
+        from nereid.host_memory import host_memory as kept_memory
 
     def allocate(sizes, code, bits):
-        tensor = torch.empty(sizes, dtype=getattr(torch, _TORCH[code, bits]), device=place)
+        dtype = getattr(torch, _TORCH[code, bits])
+        if kept_memory is None:
+            tensor = torch.empty(sizes, dtype=dtype, device=place)
+        else:
+            tensor = kept_memory.empty(sizes, _dense_strides(sizes), dtype)
         return tensor, _describe(tensor)
 
+    if kept_memory is not None:  # once the model is no more
+        weakref.finalize(allocate, kept_memory.trim).atexit = False
     kept[device] = allocate
     return allocate
 

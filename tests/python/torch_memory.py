@@ -143,7 +143,7 @@ def check_returned():
 
 def check_stale():
     """Memory of sizes that are not asked for any more goes while others are."""
-    from nereid.torch_backend.base.host_memory import host_memory
+    from nereid.host_memory import host_memory
 
     double = torch.compile(lambda x: x * 2 + 1, backend="nereid", dynamic=True)
     results = [double(torch.ones(ROWS, COLUMNS)) for _ in range(20)]
@@ -155,8 +155,27 @@ def check_stale():
     tally.check(count <= 3, f"{count} blocks that nobody has")
 
 
+def check_loaded():
+    """Results of a model that was loaded, likewise."""
+    import nereid
+
+    class Double(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 + 1
+
+    model = nereid.load(torch.export.export(Double(), (torch.ones(ROWS, COLUMNS),)))
+    for name, (keep, read) in KEPT.items():
+        held = [keep(model(torch.full((ROWS, COLUMNS), float(i)))) for i in range(4)]
+        for i, k in enumerate(held):
+            found = read(k).reshape(-1)[:COLUMNS]
+            tally.check((found == 2 * i + 1).all(), f"{name}: run {i} is {found[:2]}")
+    places = {model(torch.ones(ROWS, COLUMNS)).data_ptr() for _ in range(9)}
+    tally.check(len(places) == 1, f"{len(places)} blocks for results that nobody has")
+
+
 def main():
     check_kept()
+    check_loaded()
     check_shared()
     check_resized()
     check_again()

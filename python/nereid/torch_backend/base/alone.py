@@ -7,6 +7,8 @@ from typing import Callable
 
 import torch
 
+from nereid.host_memory import CAN_TELL
+
 
 def _counts(values: list, i: int) -> tuple:
     """How many own the object of Python's, the tensor, its memory, and that as an object."""
@@ -16,8 +18,6 @@ def _counts(values: list, i: int) -> tuple:
     return sys.getrefcount(tensor), tensor._use_count(), memory, sys.getrefcount(storage)
 
 
-# PyTorch of before 2.6 does not tell.
-CAN_TELL = hasattr(torch.Tensor, "_use_count") and hasattr(torch._C, "_storage_Use_Count")
 _ALONE = _counts([torch.empty(1)], 0) if CAN_TELL else None
 
 

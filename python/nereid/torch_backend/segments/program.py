@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import torch
 
-from nereid.torch_backend.base.alone import CAN_TELL
+from nereid.host_memory import CAN_TELL
 from nereid.torch_backend.base.draws import is_seeded, without_seed
 from nereid.torch_backend.base.failures import Warnings, boxed, has_eager_form
 from nereid.torch_backend.base.layout import (has_plain_strides, is_known, is_plain, may_be_nothing,

@@ -14,11 +14,11 @@ import torch.autograd.profiler as _profiler
 
 from nereid import _nereid
 from nereid.errors import DataError, IndexOutOfRange, NereidError
+from nereid.host_memory import host_memory
 from nereid.models import _describe, _shrink, _torch_allocator
 from nereid.runtime import driver
 from nereid.torch_backend.base import flags
 from nereid.torch_backend.base.alone import is_alone
-from nereid.torch_backend.base.host_memory import host_memory
 from nereid.torch_backend.base.layout import extent, inverse, is_known, is_plain, memory_order
 from nereid.torch_backend.base.log import line_of
 from nereid.torch_backend.base.nodes import (is_number, is_tensor, is_view, storage_of,

@@ -16,7 +16,8 @@ from typing import Callable
 
 import torch
 
-from nereid.torch_backend.base.alone import CAN_TELL
+# PyTorch of before 2.6 does not tell who has a tensor.
+CAN_TELL = hasattr(torch.Tensor, "_use_count") and hasattr(torch._C, "_storage_Use_Count")
 
 _LEAST = 1 << 20  # bytes of an output; the C library keeps smaller ones itself
 _STEPS = 8  # sizes of blocks between two powers of two
