@@ -102,15 +102,54 @@ static bool makes_zeros(const NestStmt *s, const NestVar *v, Only *out) {
   return !to->c && (is_zero(&x.s->srcs[0]) || is_integer_zero(&x.s->srcs[0]));
 }
 
+/* A block's sums, and the loops over blocks that have nothing else. */
+typedef struct {
+  const NestStmt *outermost;
+  const NestIndex *at[LOOPS + 2];
+  int depth;
+} Blocks;
+
+static void add_index(Blocks *x, const NestIndex *index) {
+  if (index) x->at[x->depth++] = index;
+}
+
+static Blocks blocks_of(const ProductLoop *t) {
+  Blocks x = {.outermost = t->loop};
+  add_index(&x, t->sum_row);
+  add_index(&x, t->sum_vector);
+  for (int i = 0; i < LOOPS; i++) {
+    const NestBlock *b = x.outermost->parent;
+    const NestStmt *loop = b->owner;
+    bool only = loop && loop->code == NEST_SERIAL && !loop->nsrcs && b->first == b->last;
+    if (!only) break;
+    add_index(&x, loop->index);
+    x.outermost = loop;
+  }
+  return x;
+}
+
+/* Are the blocks' sums all of the variable, each once? */
+static bool are_all_sums(const Blocks *x, const Ref *sum) {
+  int64_t reach = 1, all = 1;
+  for (int i = 0; i < x->depth; i++) all *= x->at[i]->extent;
+  for (int n = 0; n < x->depth; n++) {
+    int i = 0;
+    while (i < x->depth && (x->at[i]->extent == 1 || affine_coef(&sum->sub, x->at[i]) != reach))
+      i++;
+    if (i < x->depth) reach *= x->at[i]->extent;
+  }
+  return reach == all && all == (int64_t)sum->var->count && !sum->sub.c;
+}
+
 /* The loops that make zeros, or their statement in loops of several; NULL: there are none, or the
- * product's sums are not all of them. */
+ * products' sums are not all of them. */
 static const NestStmt *zeros_before(const ProductLoop *t) {
   const Ref *sum = &t->product->dsts[0];
-  const NestStmt *s = t->loop->prev;
-  bool all = extent_of(t->row) * extent_of(t->vector) == (int)sum->var->count && !sum->sub.c;
+  const Blocks blocks = blocks_of(t);
+  const NestStmt *s = blocks.outermost->prev;
   while (s && !mentions(s, sum->var)) s = s->prev;
   Only zeros, only;
-  if (!all || !s || !makes_zeros(s, sum->var, &zeros)) return NULL;
+  if (!are_all_sums(&blocks, sum) || !s || !makes_zeros(s, sum->var, &zeros)) return NULL;
   return only_statement(s, &only) ? s : zeros.s;
 }
 
