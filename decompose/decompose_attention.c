@@ -682,6 +682,33 @@ static Node *gradients_of_keys(Build *b, Operands x, const Backward *y, bool add
   return kernel;
 }
 
+/* In how many parts of the keys programs of a CPU make all gradients. */
+static int64_t parts_of_keys(const Operands *x) {
+  enum { KEYS = 256 };
+  const Dim *q = x->q->type.shape, *k = x->k->type.shape;
+  int64_t programs = known_or_one(q[0]) * known_or_one(k[1]);
+  int64_t parts = PROGRAMS_OF_CPU / (programs < PROGRAMS_OF_CPU ? programs : PROGRAMS_OF_CPU);
+  int64_t keys = known_or_one(k[2]), most = keys / KEYS;
+  if (parts > most) parts = most;
+  if (parts <= 1) return 1;
+  int64_t tiles = ceil_div(keys, parts * ATTENTION_PART_KEYS);
+  return ceil_div(keys, tiles * ATTENTION_PART_KEYS);
+}
+
+/* On a CPU one kernel makes all gradients: five products for each tile of scores, where two kernels
+ * do seven.  Its programs of several parts of the keys have gradients of the query of their own. */
+static bool gradients_by_parts(Build *b, const Operands *x, const Backward *y, bool of_mask) {
+  if (!b->in.g->host || of_mask || x->q->type.dtype != DT_F32 || x->block_rows) return false;
+  Node *of_value = gradients_of_keys(b, *x, y, false);
+  Arg args[] = {arg_node(of_value), build_int(b, parts_of_keys(x))};
+  Node *parts = build(b, OP_nereid_attention_grad_parts_default, 2, args);
+  bool one = dim_is(parts->type.shape[0], 1);
+  Node *query = rounded(b, x, one ? parts : build_sum(b, parts, 1, false));
+  if (one) query = build_view(b, query, RANK, parts->type.shape + 1);
+  b->items[0] = x->heads_first ? query : build_transpose(b, query, 1, 2);
+  return true;
+}
+
 /* Gradients of scores are kept: those of keys first. */
 static void gradients_by_kept(Build *b, Operands *x, const Backward *y) {
   Node *of_keys = gradients_of_keys(b, *x, y, false);
@@ -770,6 +797,7 @@ static void fused_gradients(Build *b, double scale, bool of_mask) {
   widen_operands(b, &x);
   Backward y = backward_of(b);
   y.grad = build_to(b, y.grad, x.q->type.dtype);
+  if (gradients_by_parts(b, &x, &y, of_mask)) return;
   if (gradients_are_kept(b, &x, &y, of_mask)) return;
   bool adds = !of_mask && adds_query(b, &x);
   Node *query = adds ? NULL : gradient_call(b, OP_nereid_attention_grad_query_default, &x, &y);

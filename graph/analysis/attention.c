@@ -177,6 +177,33 @@ static AttentionShape shape_of_kept(const Attention *x, int64_t width, int proce
   return s;
 }
 
+/* Columns in vectors that blocks of registers have two or three of. */
+static int64_t whole_vectors(int64_t columns) {
+  enum { LANES = 16 };
+  int64_t n = (columns + LANES - 1) / LANES;
+  if (n > 1 && n % 2 && n % 3) n++;
+  return n * LANES;
+}
+
+/* All gradients by one kernel of a CPU: keys are lanes.  The last keys are a tile of their own
+ * where that saves a tenth of the products. */
+static AttentionShape shape_of_parts(const Attention *x, AttentionShape s) {
+  enum { LANES = 16, KEYS = 64, ROWS = 64, MANY = 512, WIDE = 64, SAVED = 10 };
+  s.bd = whole_vectors(x->width->value);
+  s.be = whole_vectors(x->columns->value);
+  s.bm = KEYS;
+  s.bn = s.bd > WIDE || s.be > WIDE ? ROWS / 2 : ROWS;
+  if (!dim_is_int(x->keys)) return s;
+  if (x->keys->value >= MANY && !x->low && !x->high) s.bm = ATTENTION_PART_KEYS;
+  int64_t keys = (x->keys->value + LANES - 1) / LANES * LANES, parts = x->parts;
+  if (keys < s.bm) s.bm = keys ? keys : LANES;
+  int64_t each = (keys + parts - 1) / parts;
+  if (parts > 1) s.part = (each + s.bm - 1) / s.bm * s.bm;
+  int64_t rest = keys % s.bm;
+  if (rest && SAVED * (s.bm - rest) > keys) s.rest = rest;
+  return s;
+}
+
 /* Keys that add the gradient of the query to memory: the more of them a program has, the less it
  * adds, and large products read less shared memory. */
 static AttentionShape shape_that_adds(AttentionShape s) {
@@ -359,6 +386,7 @@ static AttentionShape shape_of_any(const Attention *x, int processors, bool grou
   if (x->wide == DT_F64) return shape_of_doubles(x, width, s);
   if (x->kept) return shape_of_kept(x, width, processors, s);
   if (x->adds) return shape_that_adds(s);
+  if (x->parts) return shape_of_parts(x, s);
   if (is_turned(x, processors)) return shape_of_turned(x, s);
   if (x->kind != ATTENTION_FORWARD) return shape_of_gradient(x, width, f32, processors, groups, s);
   int64_t most = f32 || width > 128 ? 64 : 128;

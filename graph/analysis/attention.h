@@ -45,6 +45,8 @@
  *
  *   nereid.attention_grad_added    [B, H, T, D]   of the kernel of grad_value: grad_query without
  *                                                 its scale, added to memory in another order
+ *   nereid.attention_grad_parts    [P, B, T, H, D] of the kernel of grad_value: grad_query of P
+ *                                                 parts of the keys, in f32, whose sum it is
  *   nereid.attention_grad_kept     [B, H, S, T]   of the kernel of grad_value: what multiplies
  *                                                 keys above, in the dtype of the query; T is
  *                                                 padded to a multiple of 32, and of each 32 rows
@@ -90,6 +92,7 @@ typedef struct {
   Dim batches;                                      /* B * own_heads: independent results */
   bool in_words; /* bf16, of which a CPU reads the query's and the keys' columns by two */
   bool adds; /* the kernel of keys adds the gradient of the query to memory: its group knows */
+  int64_t parts; /* of the keys, of which its programs have gradients of the query; 0: none do */
 } Attention;
 
 /* The most columns of keys and values of a kernel on a GPU of that compute capability (90: Hopper;
@@ -141,6 +144,8 @@ typedef struct {
                   * a row's maximum and sum are then of registers, not of lanes */
   bool words;    /* products are of words of two bf16 */
   bool streams;  /* keys and values come from memory, for few rows */
+  int64_t part;  /* keys of a program that takes several tiles of them; 0: all */
+  int64_t rest;  /* of them in the last tile; 0: as many as in others */
 } AttentionShape;
 
 /* For a GPU with so many multiprocessors, with warpgroups' products or without; 0: a CPU. */

@@ -207,6 +207,15 @@ void infer_attention_grad_added(Infer *in) {
   infer_set(in, memory->dtype, 4, memory->shape);
 }
 
+void infer_attention_grad_parts(Infer *in) {
+  const ValueType *q = argument_of_kernel(in, OP_nereid_attention_grad_value_default, "query");
+  const Node *of = graph_arg(in->g, in->n, "of").node;
+  Dim parts = graph_arg(in->g, in->n, "parts").dim;
+  bool heads = graph_arg(in->g, of, "heads_first").flag;
+  Dim shape[] = {parts, q->shape[0], q->shape[heads ? 1 : 2], q->shape[heads ? 2 : 1], q->shape[3]};
+  infer_set(in, attention_wide(q->dtype), 5, shape);
+}
+
 void infer_attention_sums(Infer *in) {
   const ValueType *q = argument_of_kernel(in, OP_nereid_attention_default, "query");
   infer_set(in, attention_wide(q->dtype), 3, q->shape);

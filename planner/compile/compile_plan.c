@@ -146,8 +146,11 @@ static void add_outputs(PlanCompiler *c) {
 static void attention_step(PlanCompiler *c, const Tiles *t, const Group *g, Kernel *k, Text *text,
                            PlanStep *s) {
   Attention x = attention_of(c->g, g->nodes.data[0]);
-  for (size_t i = 0; i < g->nodes.len; i++)
-    x.adds |= graph_is(g->nodes.data[i], OP_nereid_attention_grad_added_default);
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    const Node *n = g->nodes.data[i];
+    x.adds |= graph_is(n, OP_nereid_attention_grad_added_default);
+    if (graph_is(n, OP_nereid_attention_grad_parts_default)) x.parts = n->args[1].dim->value;
+  }
   bool groups = t->gpu && device_has_warpgroups(c->g->gpu);
   AttentionShape shape = attention_shape(&x, t->gpu ? c->g->gpu->processors : 0, groups);
   if (x.kind == ATTENTION_FORWARD) kernel_attention(text, k, &shape);

@@ -239,21 +239,30 @@ static bool is_used_once(const Uses *u, const Node *n) {
 static bool is_gradient(const Node *n) {
   return graph_is_any(n, OP_nereid_attention_grad_query_default,
                       OP_nereid_attention_grad_value_default,
-                      OP_nereid_attention_grad_key_default);
+                      OP_nereid_attention_grad_key_default,
+                      OP_nereid_attention_grad_parts_default);
+}
+
+/* Is it a gradient of the query, of which programs have parts? */
+static bool is_sum_of_parts(const Uses *u, const Node *n) {
+  if (!graph_is(n, OP_aten_sum_dim_IntList)) return false;
+  const Node *of = n->args[0].node;
+  return graph_is(of, OP_nereid_attention_grad_parts_default) && is_used_once(u, of);
 }
 
 /* Is it a gradient that its kernel rounds where it leaves it? */
 static bool is_rounded(const Uses *u, const Node *n) {
   if (!graph_is(n, OP_aten_to_dtype)) return false;
   const Node *of = n->args[0].node;
-  return is_gradient(of) && is_used_once(u, of);
+  return (is_gradient(of) || is_sum_of_parts(u, of)) && is_used_once(u, of);
 }
 
 /* The gradient of which n is a view, or its rounding, if nothing else reads that; NULL: none. */
 static Node *gradient_of(const Uses *u, Node *n) {
   for (; prim_is_view(n); n = view_operand(n))
     if (n->id < u->nids && !is_used_once(u, n)) return NULL;
-  return (is_gradient(n) || is_rounded(u, n)) && is_used_once(u, n) ? n : NULL;
+  bool found = is_gradient(n) || is_rounded(u, n) || is_sum_of_parts(u, n);
+  return found && is_used_once(u, n) ? n : NULL;
 }
 
 /* Is it a gradient that nothing else reads, in the order in which its kernel computes it? */
@@ -380,7 +389,7 @@ static Node *unpermute_sources(const Uses *u, Node *n) {
   Dim dims[GRAPH_RANK_MAX];
   for (uint32_t i = 0; i < c.n; i++) {
     Node *source = strided_unpermuted(c.items[i], i ? own : axes);
-    if (gradient_of(u, c.items[i]) != source) return NULL;
+    if (!gradient_of(u, c.items[i]) || !is_own_gradient(u, source)) return NULL;
     if (i && memcmp(own, axes, rank * sizeof *own)) return NULL;
     c.items[i] = source;
   }

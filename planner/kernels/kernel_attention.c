@@ -268,7 +268,7 @@ const char *attention_keep_text(AttentionWriter *w) {
   enum { BITS = 24 };
   Kernel *k = w->k;
   Dims *d = k->graph->dims;
-  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE;
+  bool of_values = w->x.kind == ATTENTION_GRAD_VALUE, turned = of_values && !w->parts;
   if (!w->x.seed) return "";
   Dim at[4];
   attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->row, w->key, at);
@@ -277,8 +277,10 @@ const char *attention_keep_text(AttentionWriter *w) {
   if (!dim_is_int(matrix)) number = arena_printf(k->arena, "(%s).to(tl.uint32)", number);
   long long least = (long long)ceil(w->x.dropout * (1 << BITS));
   Text t = text_new(k->arena);
-  if (of_values)
+  if (turned)
     text_puts(&t, "        fours = tl.min(tl.reshape(m, [m.shape[0] // 4, 4]), 1)[:, None] // 4\n");
+  else if (of_values)
+    text_puts(&t, "        fours = tl.min(tl.reshape(m, [m.shape[1] // 4, 4]), 1)[None, :] // 4\n");
   else text_puts(&t, "        fours = start // 4 + tl.arange(0, BN // 4)[None, :]\n");
   text_printf(&t,
               "        b0, b1, b2, b3 = tl.philox(seed, fours.to(tl.uint32), "
@@ -287,7 +289,7 @@ const char *attention_keep_text(AttentionWriter *w) {
   for (int i = 0; i < 4; i++)
     text_printf(&t, "        b%d = (b%d >> %d) >= %lld\n", i, i, 32 - BITS, least);
   text_printf(&t, "        keep = tl.join(tl.join(b0, b2), tl.join(b1, b3))%s\n",
-              of_values ? ".permute(0, 2, 3, 1)" : "");
+              turned ? ".permute(0, 2, 3, 1)" : "");
   text_puts(&t, "        keep = tl.reshape(keep, scores.shape)\n");
   return t.data;
 }
@@ -551,12 +553,13 @@ const char *attention_block(const AttentionWriter *w) {
   return w->rest ? arena_printf(w->k->arena, "%lld", (long long)w->rest) : "BN";
 }
 
-/* On a CPU the last block of gradients has as many of n as fill the vectors that they need. */
+/* On a CPU the last block of gradients has as many of n as fill the vectors that they need, or the
+ * blocks of registers where they are no lanes. */
 static int64_t size_of_rest(const AttentionWriter *w) {
-  enum { LANES = 16 };
+  enum { LANES = 16, ROWS = 4 };
   if (!w->k->graph->host || !dim_is_int(w->x.walked) || w->x.kind == ATTENTION_FORWARD) return 0;
-  int64_t rest = w->x.walked->value % w->shape->bn;
-  rest = (rest + LANES - 1) / LANES * LANES;
+  int64_t rest = w->x.walked->value % w->shape->bn, each = w->parts ? ROWS : LANES;
+  rest = (rest + each - 1) / each * each;
   return rest < w->shape->bn ? rest : 0;
 }
 
@@ -784,6 +787,7 @@ static bool walks_exactly(const AttentionWriter *w) {
 AttentionWriter attention_writer_new(Kernel *k, const AttentionShape *shape) {
   AttentionWriter w = {.k = k, .x = attention_of(k->graph, k->group->nodes.data[0])};
   w.shape = shape;
+  w.parts = attention_part(k, OP_nereid_attention_grad_parts_default);
   w.indent = shape->words ? 4 : 8;
   w.own = kernel_index(k, w.x.own_rows, NULL);
   w.rows = kernel_operand(k, w.x.rows);
@@ -814,7 +818,7 @@ void attention_reserve_names(Kernel *k) {
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
       "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base",
       "r",     "order", "at",      "mask",     "lower",      "upper",    "words", "even",
-      "lower_value", "upper_value"};
+      "lower_value", "upper_value", "part", "dq", "scaled", "END"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }

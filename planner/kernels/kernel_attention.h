@@ -29,6 +29,7 @@ typedef struct {
   int indent;               /* of the statements that make scores */
   const char *turned_mask;  /* statements of a function of rows and keys; NULL: there is none */
   int64_t rest;             /* of n in the block that is walked now; 0: BN */
+  Node *parts;              /* gradients of the query, which programs have; NULL: they don't */
   const char *table;        /* pointer to the blocks that are walked now; NULL: there are none */
 } AttentionWriter;
 

@@ -530,7 +530,8 @@ static StepChoice attention_choice(const Tiles *t, const Attention *x, const Att
   add_choice_constexpr(t, &c, "BN", shape->bn);
   add_choice_constexpr(t, &c, "BD", shape->bd);
   add_choice_constexpr(t, &c, "BE", shape->be);
-  c.grid[0] = dim_mul(d, blocks_of_attention(t, x, bm), x->batches);
+  Dim blocks = x->parts ? dim_int(d, x->parts) : blocks_of_attention(t, x, bm);
+  c.grid[0] = dim_mul(d, blocks, x->batches);
   c.grid[1] = dim_int(d, x->splits);
   c.warps = way.warps;
   c.stages = way.stages;

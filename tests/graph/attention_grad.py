@@ -184,13 +184,16 @@ def problem(case, devices):
         path = pathlib.Path(folder, "case.graph")
         path.write_text(case.text())
         status, fused, messages = nereid(path, "--emit", "fused")
-        is_kept = "attention_grad_kept" in nereid(path, "--emit", "plan", "--device", "interp")[1]
+        plan = nereid(path, "--emit", "plan", "--device", "interp")[1]
     kinds = [line.split()[1] for line in fused.splitlines() if not line.startswith("#")]
     if status or kinds.count("attention") != case.kernels:
         return f"kernels: {' '.join(kinds) or messages}"
-    keeps = case.kernels > 0 and case.dtype != "f64" and not (case.causal or case.open)
-    if keeps != is_kept:
+    one = case.kernels > 0 and case.dtype != "f64"
+    keeps = one and case.bias and not (case.causal or case.open)
+    if keeps != ("attention_grad_kept" in plan):
         return f"gradients of scores are {'not ' * keeps}kept"
+    if (one and not case.bias) != ("attention_grad_parts" in plan):
+        return f"{'no' if one else 'a'} kernel of all gradients"
     for device in devices:
         kept = kept_shares(case, device)
         if isinstance(kept, str):
