@@ -333,10 +333,11 @@ static bool takes_pairs(const Build *s, const TileOp *dot, const Atom *atom, con
 /* The axis of an operand without fragments that must be contiguous; -1: buffer_axis chooses.  Where
  * lanes are vectors, a row's numbers are taken one by one, so that a transposed left operand that
  * is computed stays as it is, and its columns are read across: of so many steps, the nearest cache
- * has their lines until the next rows of the block take them. */
-static int plain_axis(const Build *s, const TileValue *x, int which) {
+ * has their lines until the next rows of the block take them.  A unit for tiles takes rows. */
+static int plain_axis(const Build *s, const TileOp *dot, const TileValue *x, int which) {
   enum { STEPS_MOST = 128 };
   if (machine_has(s->u->machine, HAS_BANKED_SHARED) || x->type.rank != 2) return -1;
+  if (machine_has(s->u->machine, HAS_MATRIX_TILES) && tile_dots_words(dot)) return -1;
   bool turned = x->def && x->def->code == TILE_TRANS && !s->var[x->id];
   return !which && turned && x->type.shape[1] <= STEPS_MOST ? 0 : 1;
 }
@@ -348,7 +349,7 @@ static Operand dot_operand(Build *s, const TileOp *dot, const Atom *atom, const 
   Type room = atom ? x->type : schedule_operand_room(x, acc, which);
   Operand in = {0};
   if (!atom) {
-    int fast = plain_axis(s, x, which);
+    int fast = plain_axis(s, dot, x, which);
     in.buffer = stage_operand(s, x, &room, OPERAND_PLAIN, fast, false, &in.turned);
     return in;
   }
