@@ -79,12 +79,11 @@ static Node *pack_batch(Build *b, Node *y, int width) {
  * one more columns that are none, and blocks of fewer rows, of which the last one has some that
  * are none: 32 rows are six blocks of six by four vectors, or four of eight by three. */
 int panels_width_for(int64_t rows, int64_t columns, DType t) {
-  static const double costs[] = {1.4, 1.1, 1.03, 1};
   int lanes = lanes_of(t), most = panels_width(t) / lanes, best = most;
   double least = 0;
   for (int vectors = most; vectors > 0; vectors--) {
     int width = vectors * lanes;
-    double cost = costs[vectors - 1] * (double)((columns + width - 1) / width * width);
+    double cost = tiling_vectors_cost(vectors) * (double)((columns + width - 1) / width * width);
     cost *= tiling_rows_done(rows, vectors);
     if (vectors < most && cost >= least) continue;
     best = vectors;

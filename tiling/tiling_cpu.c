@@ -109,6 +109,11 @@ int tiling_cpu_parts(const Product *p) {
 
 /* ---- panels ---- */
 
+double tiling_vectors_cost(int vectors) {
+  static const double costs[] = {1.4, 1.1, 1.03, 1};
+  return costs[vectors - 1];
+}
+
 /* A program of few rows has one block of registers, so that an open number is not computed as if
  * they were many.  A panel comes from the second cache or beyond. */
 enum { PANEL_DEPTH = 1024, ROWS_MOST = 8 /* which divides rows of images more often than 9 */ };

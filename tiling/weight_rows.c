@@ -31,17 +31,31 @@ int64_t weight_channels_more(const ValueType *grad) {
   return -grad->shape[grad->rank - 1]->value & (VECTOR - 1);
 }
 
+int64_t weight_row_more(const Window *w) { return -weight_row(w) & (VECTOR - 1); }
+
 /* Are a vector's channels, which begin at multiples of vectors, in memory? */
-static bool has_whole_channels(const ValueType *grad, const Strided *s) {
+static bool has_whole_channels(const ValueType *grad, const Strided *s, bool vectors) {
   uint32_t last = grad->rank - 1;
-  int64_t read = grad->shape[last]->value + weight_channels_more(grad);
+  int64_t read = grad->shape[last]->value + (vectors ? weight_channels_more(grad) : 0);
   bool next = dim_is(s->stride[last], 1) || dim_is(grad->shape[last], 1);
   return next && dim_is_int(s->stride[last - 1]) && s->stride[last - 1]->value >= read;
 }
 
+/* Are the elements in memory that vectors have behind the input's last row?  A slice of a buffer
+ * that ends later has them. */
+static bool has_rows_behind(const Window *w, const Strided *s) {
+  int64_t all = 1, last = s->offset->value + 1;
+  if (!weight_row_more(w)) return true;
+  for (uint32_t i = 0; i < s->memory->type.rank; i++) all *= s->memory->type.shape[i]->value;
+  for (uint32_t i = 0; i < w->input->type.rank; i++)
+    last += (w->input->type.shape[i]->value - 1) * s->stride[i]->value;
+  return last + weight_row_more(w) <= all;
+}
+
 bool weight_has_rows(Graph *g, const Node *n) {
-  if (!graph_is(n, OP_nereid_conv_weight_default) || !window_outputs_last(g, n)) return false;
+  if (!g->host || !graph_is(n, OP_nereid_conv_weight_default)) return false;
   Window w = window_of(g, n);
+  bool last = window_outputs_last(g, n);
   Node *grad = n->args[0].node;
   Strided s, of_grad;
   if (!weight_rows_suit(&grad->type, &w)) return false;
@@ -49,7 +63,7 @@ bool weight_has_rows(Graph *g, const Node *n) {
     if (!dim_is(w.before[i], 0)) return false;
   Dim channels = size_from_end(w.input, 1);
   return strided_of(g, w.input, &s) && strided_of(g, grad, &of_grad) &&
-         has_whole_channels(&grad->type, &of_grad) &&
+         has_whole_channels(&grad->type, &of_grad, last) && (last || has_rows_behind(&w, &s)) &&
          (dim_is(channels, 1) || dim_is(s.stride[w.n + 1], 1)) &&
          (dim_is(w.size[w.n - 1], 1) || s.stride[w.n] == channels || !weight_row_is_whole(&w));
 }
@@ -72,14 +86,48 @@ static int64_t rows_for(int64_t row, int vectors) {
   return (rows + block - 1) / block * block;
 }
 
-Tile weight_rows_tile(int64_t outputs, const Window *w, int64_t windows_of_row) {
-  int64_t width = WIDTH_MOST, whole = (outputs + VECTOR - 1) / VECTOR * VECTOR;
-  while (whole % width) width -= VECTOR;
+/* Vectors of a block of columns of so many, which are whole ones. */
+static int block_vectors(int64_t width) {
   const Machine *m = machine_find("cpu");
   int vectors = machine_block_vectors(m);
   while (width / m->lanes % vectors) vectors--;
-  int64_t rows = rows_for(weight_row(w), vectors);
+  return vectors;
+}
+
+static int64_t whole_vectors(int64_t columns) { return (columns + VECTOR - 1) / VECTOR * VECTOR; }
+
+/* A tile has as many output channels, ... */
+static int64_t outputs_for(int64_t outputs) {
+  int64_t width = WIDTH_MOST;
+  while (whole_vectors(outputs) % width) width -= VECTOR;
+  return width;
+}
+
+/* ... or elements of a row of the window: all of a short one, which are then read in place, or
+ * equal parts that have the best blocks. */
+static int64_t elements_for(int64_t row) {
+  int64_t whole = whole_vectors(row), best = VECTOR;
+  for (int64_t width = VECTOR; width <= ROWS_MOST; width += VECTOR)
+    if (whole % width == 0 && block_vectors(width) >= block_vectors(best)) best = width;
+  return best;
+}
+
+Tile weight_rows_tile(int64_t outputs, const Window *w, int64_t windows_of_row, bool last) {
+  int64_t row = weight_row(w), width = last ? outputs_for(outputs) : elements_for(row);
+  int64_t rows = rows_for(last ? row : outputs, block_vectors(width));
   return (Tile){(int)rows, (int)width, (int)windows_of_row, 1, 1};
+}
+
+/* What it costs to multiply by one of so many columns. */
+static double columns_cost(int64_t columns, int64_t width) {
+  double cost = tiling_vectors_cost(block_vectors(width));
+  return (double)whole_vectors(columns) * cost / (double)columns;
+}
+
+bool weight_outputs_last(int64_t outputs, const Window *w, bool copied) {
+  if (weight_row_more(w) && !copied) return true;
+  int64_t row = weight_row(w);
+  return columns_cost(outputs, outputs_for(outputs)) < columns_cost(row, elements_for(row));
 }
 
 int weight_rows_parts(int64_t bytes, int64_t tiles, int64_t result) {

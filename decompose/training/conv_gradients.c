@@ -361,21 +361,29 @@ static Node *rows_gradient(Build *b, const ConvGradient *c, const WindowRows *r,
   return build_to(b, y, c->weight->type.dtype);
 }
 
-/* The node nereid.conv_weight: [parts, window, c, o].  Parts are whole images where these can be
- * divided so. */
-static Node *weight_parts(Build *b, const ConvGradient *c, Node *slid, Node *other, int parts) {
+/* Is the input copied to have its padding, or its groups apart? */
+static bool copies_input(const ConvGradient *c) {
+  bool copied = !dim_is(c->groups, 1);
+  for (uint32_t i = 0; i < c->n; i++) copied |= !dim_is(c->padding[i], 0);
+  return copied;
+}
+
+/* The node nereid.conv_weight: [parts, window, c, o] or [parts, o, window, c].  Parts are whole
+ * images where these can be divided so. */
+static Node *weight_parts(Build *b, const ConvGradient *c, Node *slid, Node *other, int parts,
+                          bool last) {
   Graph *g = b->in.g;
   return build(b, OP_nereid_conv_weight_default,
                ARGS(arg_node(decompose_channels_last(b, other)),
                     arg_node(decompose_channels_last(b, slid)),
                     arg_dims(g, c->n, c->weight->type.shape + 2), arg_dims(g, c->n, c->stride),
                     arg_dims(g, c->n, c->padding), arg_dims(g, c->n, c->dilation),
-                    build_int(b, parts), arg_bool(true)));
+                    build_int(b, parts), arg_bool(last)));
 }
 
 /* Into how many parts the sum of such a gradient, of so many groups, is cut. */
 static int parts_by_rows(Build *b, const ConvGradient *c, const Node *y, const Window *w,
-                         int64_t groups) {
+                         int64_t groups, bool last) {
   enum { OPEN_IMAGES = 8 };
   const ValueType *grad = &y->args[0].node->type;
   Dims *d = build_dims(b);
@@ -385,7 +393,7 @@ static int parts_by_rows(Build *b, const ConvGradient *c, const Node *y, const W
   for (uint32_t i = 1; i < y->type.rank; i++) result *= y->type.shape[i]->value;
   if (images < 1) images = OPEN_IMAGES;
   images = (images + groups - 1) / groups;
-  Tile t = weight_rows_tile(outputs->value, w, grad->shape[c->n]->value);
+  Tile t = weight_rows_tile(outputs->value, w, grad->shape[c->n]->value, last);
   int64_t channels = outputs->value + size_from_end(w->input, 1)->value;
   int64_t read = images * windows * channels, size = (int64_t)dtype_bytes(grad->dtype);
   int64_t tiles = groups * (result / (t.bm * t.bn) + 1);
@@ -482,22 +490,26 @@ static Node *gradient_by_rows(Build *b, const ConvGradient *c, Node *slid, Node 
   Node *elements = gradient_of_elements(b, c, slid, other);
   if (elements) return elements;
   if (!has_whole_strides(c, slid)) return NULL;
-  Node *y = weight_parts(b, c, slid, other, 1);
+  Node *y = weight_parts(b, c, slid, other, 1, true);
   Window w = window_of(b->in.g, y);
   if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
-  int parts = parts_by_rows(b, c, y, &w, 1);
-  y = parts == 1 ? build_squeeze(b, y, 1)
-                 : build_sum(b, weight_parts(b, c, slid, other, parts), 1, false);
+  bool last = weight_outputs_last(other->type.shape[1]->value, &w, copies_input(c));
+  int parts = parts_by_rows(b, c, y, &w, 1, last);
+  if (!last || parts > 1) y = weight_parts(b, c, slid, other, parts, last);
+  y = parts > 1 ? build_sum(b, y, 1, false) : build_squeeze(b, y, 1);
+  if (!last) return y;
   uint32_t axes[GRAPH_RANK_MAX];
   axes[0] = c->n + 1;
   for (uint32_t i = 0; i <= c->n; i++) axes[i + 1] = i;
   return build_permute(b, y, axes);
 }
 
-/* [n, groups * c, sizes] as images of one group each, the first group's before the others'. */
-static Node *images_of_groups(Build *b, const ConvGradient *c, Node *x) {
+/* [n, groups * c, sizes] as images of one group each: the first group's before the others', or the
+ * groups of the first image before the others'. */
+static Node *images_of_groups(Build *b, const ConvGradient *c, Node *x, bool by_image) {
   uint32_t axes[GRAPH_RANK_MAX];
   Node *y = by_groups(b, c, x); /* [groups, n, sizes, c] */
+  if (by_image) y = build_transpose(b, y, 0, 1);
   y = merged(b, y, 0, 2);
   for (uint32_t i = 0; i < rank_of(y); i++) axes[i] = i == 0 ? 0 : i == 1 ? rank_of(y) - 1 : i - 1;
   return build_permute(b, y, axes);
@@ -527,33 +539,62 @@ static int even_parts(int64_t images, int most) {
   return most;
 }
 
+/* Is each image a part of the sum?  Then groups are copied apart image by image, which a cache
+ * holds: a line has several groups'.  Not where weights are as large as images. */
+static bool sums_by_image(const ConvGradient *c, const Node *slid, const Node *other) {
+  enum { IMAGE = 4 };
+  int64_t image = other->type.shape[1]->value, input = slid->type.shape[1]->value, weight = 1;
+  for (uint32_t i = 0; i < rank_of(c->weight); i++) weight *= c->weight->type.shape[i]->value;
+  for (uint32_t i = 0; i < c->n; i++) {
+    image *= other->type.shape[i + 2]->value;
+    input *= slid->type.shape[i + 2]->value;
+  }
+  return IMAGE * weight <= image + input;
+}
+
+/* y[parts of the sum of each of so many groups, ..], or of each image's groups, added up. */
+static Node *sum_of_parts(Build *b, Node *y, int64_t groups, int64_t parts, bool by_image) {
+  Dim shape[GRAPH_RANK_MAX];
+  if (parts == 1) return y;
+  shape[by_image] = build_const(b, groups);
+  shape[!by_image] = build_const(b, parts);
+  memcpy(shape + 2, y->type.shape + 1, (rank_of(y) - 1) * sizeof *shape);
+  return build_sum(b, build_view(b, y, rank_of(y) + 1, shape), by_image ? 1 : 2, false);
+}
+
 /* [groups, o, window, c] on a CPU: images of groups follow each other in memory, and parts of the
- * sum are those of groups; NULL: they do not suit. */
-static Node *groups_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
-  if (!b->in.g->host || !dim_is_int(c->groups) || c->groups->value < 2) return NULL;
+ * sum are those of groups, so many of which are joined; NULL: they do not suit. */
+static Node *joined_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other,
+                            int64_t joined) {
   ConvGradient all = *c;
-  int64_t joined = groups_of_vector(c, other), groups = c->groups->value / joined;
-  Dim images = other->type.shape[0];
-  if (!dim_is_int(images) || images->value < 1 || !has_whole_strides(c, slid)) return NULL;
+  int64_t groups = c->groups->value / joined, images = other->type.shape[0]->value;
   all.groups = build_const(b, groups);
-  slid = images_of_groups(b, &all, slid);
-  other = images_of_groups(b, &all, other);
-  Node *y = weight_parts(b, c, slid, other, (int)groups);
+  Node *x = images_of_groups(b, &all, slid, false), *grad = images_of_groups(b, &all, other, false);
+  Node *y = weight_parts(b, c, x, grad, (int)groups, true);
   Window w = window_of(b->in.g, y);
   if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
-  int parts = even_parts(images->value, parts_by_rows(b, c, y, &w, groups));
-  if (parts > 1) {
-    Dim shape[GRAPH_RANK_MAX];
-    y = weight_parts(b, c, slid, other, parts * (int)groups);
-    shape[0] = all.groups;
-    shape[1] = build_const(b, parts);
-    memcpy(shape + 2, y->type.shape + 1, (rank_of(y) - 1) * sizeof *shape);
-    y = build_sum(b, build_view(b, y, rank_of(y) + 1, shape), 1u << 1, false);
+  bool last = joined > 1 || weight_outputs_last(grad->type.shape[1]->value, &w, copies_input(c));
+  bool by_image = sums_by_image(c, slid, other);
+  int parts = even_parts(images, parts_by_rows(b, c, y, &w, groups, last));
+  if (by_image) {
+    parts = (int)images;
+    x = images_of_groups(b, &all, slid, true);
+    grad = images_of_groups(b, &all, other, true);
   }
+  y = sum_of_parts(b, weight_parts(b, c, x, grad, parts * (int)groups, last), groups, parts,
+                   by_image);
+  if (!last) return y;
   y = of_own_group(b, y, joined);
-  uint32_t axes[GRAPH_RANK_MAX], last = rank_of(y) - 1;
-  for (uint32_t i = 0; i <= last; i++) axes[i] = i == 0 ? 0 : i == 1 ? last : i - 1;
+  uint32_t axes[GRAPH_RANK_MAX], end = rank_of(y) - 1;
+  for (uint32_t i = 0; i <= end; i++) axes[i] = i == 0 ? 0 : i == 1 ? end : i - 1;
   return build_permute(b, y, axes);
+}
+
+static Node *groups_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  Dim images = other->type.shape[0];
+  if (!b->in.g->host || !dim_is_int(c->groups) || c->groups->value < 2) return NULL;
+  if (!dim_is_int(images) || images->value < 1 || !has_whole_strides(c, slid)) return NULL;
+  return joined_by_rows(b, c, slid, other, groups_of_vector(c, other));
 }
 
 /* [groups, o, window, c] */

@@ -8,7 +8,8 @@
  *   nereid.conv_weight     the gradient [parts, O, window, C] in f32 of the weight of such a
  *                          convolution of one group, of that of its result [N, windows, O] and the
  *                          input: each part is the sum over some of the windows of all images; or
- *                          [parts, window, C, O], with `outputs_last`
+ *                          [parts, window, C, O], with `outputs_last`.  With that, or on a CPU,
+ *                          parts are whole images, if these can be divided so
  *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself
  *   nereid.conv_depthwise_weight
  *                          the gradient [parts, window, C] in f32 of the weight of such a one: each

@@ -184,6 +184,8 @@ static bool op_step(const Forwarding *s, const NestStmt *st, int depth, int64_t 
   }
 }
 
+static bool is_constant(const Ref *x) { return x->kind == REF_AFFINE && !x->sub.n; }
+
 /* How much more x is in the next lane, if that is one number. */
 static bool lane_step(const Forwarding *s, const Ref *x, int depth, int64_t *step) {
   *step = 0;
@@ -204,6 +206,42 @@ static bool base_is_lanes(const Forwarding *s, const Ref *base, int64_t *step) {
   const NestStmt *of =
       st->code == NEST_OP && st->op == TILE_MUL ? sole_definition(s, st->srcs) : NULL;
   return of && of->code == NEST_LANE;
+}
+
+/* Is x `op` of the lane and a constant, or that times *by? */
+static bool is_part_of_lane(const Forwarding *s, const Ref *x, TileCode op, int64_t *constant,
+                            int64_t *by) {
+  const NestStmt *st = sole_definition(s, x);
+  *by = 1;
+  if (st && st->code == NEST_OP && st->op == TILE_MUL && is_constant(&st->srcs[1])) {
+    *by = st->srcs[1].sub.c;
+    st = sole_definition(s, &st->srcs[0]);
+  }
+  if (!st || st->guard.kind || st->code != NEST_OP || st->op != op) return false;
+  const NestStmt *of = sole_definition(s, &st->srcs[0]);
+  *constant = st->srcs[1].sub.c;
+  return of && of->code == NEST_LANE && is_constant(&st->srcs[1]);
+}
+
+/* The steps of a store's address from lane to lane: `low` lanes each `bytes[0]` further, and such
+ * groups `bytes[1]`. */
+typedef struct {
+  int64_t bytes[2];
+  int64_t low, high; /* how many lanes, and how many groups */
+} LaneSteps;
+
+static bool find_lane_steps(const Forwarding *s, const Ref *base, LaneSteps *to) {
+  int64_t mask, shift;
+  *to = (LaneSteps){{0, 0}, s->nest->lanes, 1};
+  if (base_is_lanes(s, base, &to->bytes[0])) return true;
+  const NestStmt *st = sole_definition(s, base);
+  if (!st || base->var->count > 1 || st->code != NEST_OP || st->op != TILE_ADD) return false;
+  if (!is_part_of_lane(s, &st->srcs[0], TILE_AND, &mask, &to->bytes[0]) ||
+      !is_part_of_lane(s, &st->srcs[1], TILE_SHR, &shift, &to->bytes[1]))
+    return false;
+  to->low = mask + 1;
+  to->high = s->nest->lanes / to->low;
+  return shift > 0 && shift < LANE_DEPTH && to->low == (int64_t)1 << shift && to->high > 1;
 }
 
 /* ---- from offsets in the buffer to offsets from %p ---- */
@@ -272,16 +310,29 @@ static bool has_all(const Affine *x, const Affine *of) {
   return true;
 }
 
-/* x as the lane plus *each, an affine form of the index of the loop that defines it. */
-static bool is_lane_plus(const Forwarding *s, const Ref *x, Affine *each) {
+/* Is x the lane, or the lane rounded down to a multiple of *unit? */
+static bool is_lane(const Forwarding *s, const Ref *x, int64_t *unit) {
+  const NestStmt *def = sole_definition(s, x);
+  int64_t shift, by;
+  *unit = 1;
+  if (def && def->code == NEST_LANE) return true;
+  if (!is_part_of_lane(s, x, TILE_SHR, &shift, &by) || shift < 0 || shift >= LANE_DEPTH)
+    return false;
+  *unit = by;
+  return by == (int64_t)1 << shift;
+}
+
+/* x as the lane, rounded down to a multiple of *unit, plus *each, an affine form of the index of
+ * the loop that defines it. */
+static bool is_lane_plus(const Forwarding *s, const Ref *x, Affine *each, int64_t *unit) {
   const NestStmt *def = sole_definition(s, x);
   *each = affine_const(0);
-  if (def && def->code == NEST_LANE) return true;
+  if (is_lane(s, x, unit)) return true;
   if (!def || def->guard.kind || def->code != NEST_OP || def->op != TILE_ADD) return false;
-  const NestStmt *lane = sole_definition(s, &def->srcs[0]);
   *each = def->srcs[1].sub;
-  return lane && lane->code == NEST_LANE && x->var->count == 1 &&
-         def->srcs[1].kind == REF_AFFINE && each->n <= 1;
+  return is_lane(s, &def->srcs[0], unit) && x->var->count == 1 &&
+         def->srcs[1].kind == REF_AFFINE && each->n <= 1 && each->c % *unit == 0 &&
+         (!each->n || each->t[0].coef % *unit == 0);
 }
 
 /* The axis along which a step of so many bytes goes. */
@@ -296,14 +347,14 @@ static bool guards_lanes(const Forwarding *s, const Copy *c, int *axis) {
   const Ref *guard = &c->store->guard;
   const Affine *to = &c->store->mems[0].bytes;
   const NestStmt *def = sole_definition(s, guard);
-  int64_t width;
+  int64_t width, unit;
   Affine each;
   if (!base_is_lanes(s, &c->store->mems[0].base, &width) || !width) return false;
   *axis = axis_of(c, width);
   if (width != c->stride[*axis]) return false;
   if (!def || def->guard.kind || def->code != NEST_OP || def->op != TILE_LT) return false;
-  if (!is_lane_plus(s, &def->srcs[0], &each) || def->srcs[1].kind != REF_AFFINE) return false;
-  if (each.c || def->srcs[1].sub.n || def->srcs[1].sub.c < c->buffer->tile.shape[*axis])
+  if (!is_lane_plus(s, &def->srcs[0], &each, &unit) || !is_constant(&def->srcs[1])) return false;
+  if (each.c || def->srcs[1].sub.c % unit || def->srcs[1].sub.c < c->buffer->tile.shape[*axis])
     return false;
   /* The loop that defines guards has an index of its own, which counts as the guard's subscript. */
   const Affine *of = &def->dsts[0].sub, *at = &guard->sub;
@@ -328,15 +379,22 @@ static bool learn_strides(const Forwarding *s, Copy *c) {
   const Affine *to = &c->store->mems[0].bytes, *from = &c->bytes;
   const Affine *pointer = c->each ? &c->more.sub : &c->base.sub;
   bool known[2] = {false, false};
-  int64_t lane, more;
+  int64_t more;
+  LaneSteps lane;
   const Affine none = affine_const(0), *guard = c->zero ? &c->load->guard.sub : &none;
   if (to->c || pointer->c || !has_all(to, from) || !has_all(to, pointer)) return false;
   if (guard->c || !has_all(to, guard)) return false;
-  if (!base_is_lanes(s, &c->store->mems[0].base, &lane)) return false;
+  if (!find_lane_steps(s, &c->store->mems[0].base, &lane)) return false;
   if (!lane_step(s, &c->base, 0, &c->lane) || !lane_step(s, &c->more, 0, &more)) return false;
   c->lane += c->scale * more;
-  if (lane ? !learn_strides_of_digit(c, known, lane, c->lane, 0, 0) : c->lane != 0) return false;
-  int64_t reach = lane ? byte_reach(c, lane, s->nest->lanes) : 0;
+  if (!lane.bytes[0] && c->lane) return false;
+  int64_t reach = 0;
+  for (int i = 0; i < 2; i++) {
+    if (!lane.bytes[i]) continue;
+    int64_t from_lane = i ? c->lane * lane.low : c->lane;
+    if (!learn_strides_of_digit(c, known, lane.bytes[i], from_lane, 0, 0)) return false;
+    reach += byte_reach(c, lane.bytes[i], i ? lane.high : lane.low);
+  }
   for (int i = 0; i < to->n; i++) {
     const NestIndex *index = to->t[i].index;
     if (!learn_strides_of_digit(c, known, to->t[i].coef, coefficient(from, index),

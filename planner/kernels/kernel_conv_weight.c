@@ -223,7 +223,7 @@ static void take_names(Kernel *k) {
 /* The images of a part; 0: parts are any steps. */
 static int64_t images_of_part(Graph *g, const Node *n) {
   Dim images = n->args[0].node->type.shape[0], parts = n->type.shape[0];
-  bool whole = window_outputs_last(g, n) && dim_is_int(images) && dim_is_int(parts) &&
+  bool whole = (g->host || window_outputs_last(g, n)) && dim_is_int(images) && dim_is_int(parts) &&
                parts->value > 1 && images->value % parts->value == 0;
   return whole ? images->value / parts->value : 0;
 }

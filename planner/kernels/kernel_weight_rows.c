@@ -10,8 +10,10 @@ typedef struct {
   Kernel *k;
   const Node *node;
   Window w;
+  bool last;                  /* columns are output channels, and rows elements of a window's row;
+                               * else the other way around */
   Dim place[WINDOW_AXES + 1]; /* of a step: the image, and all but the last of a row's sizes */
-  Dim ka, kb, element, column, above;
+  Dim ka, kb, element, output, above;
 } RowsOfImages;
 
 static Dim bound(Kernel *k, const char *name, Dim extent, unsigned axes) {
@@ -40,15 +42,16 @@ static const char *pointers(RowsOfImages *c, Node *n, const Dim *index, unsigned
   const char *text = arena_printf(k->arena, "%s + %s + (%s)", kernel_buffer(k, s.memory),
                                   kernel_index(k, own, NULL), kernel_index(k, rest, NULL));
   bool left = first == AXIS_M;
-  return product_pointers(k, text, axes, left ? "element" : "kb", left ? "ka" : "n");
+  const char *row = c->last ? "element" : "output", *column = c->last ? "n" : "element";
+  return product_pointers(k, text, axes, left ? row : "kb", left ? "ka" : column);
 }
 
 static const char *gradient(RowsOfImages *c) {
   Dim index[GRAPH_RANK_MAX];
   memcpy(index, c->place, c->w.n * sizeof *index);
-  index[c->w.n] = c->kb;
-  index[c->w.n + 1] = c->column;
-  return pointers(c, c->node->args[0].node, index, AXIS_N);
+  index[c->w.n] = c->last ? c->kb : c->ka;
+  index[c->w.n + 1] = c->output;
+  return pointers(c, c->node->args[0].node, index, c->last ? AXIS_N : AXIS_M);
 }
 
 static const char *input(RowsOfImages *c) {
@@ -61,11 +64,11 @@ static const char *input(RowsOfImages *c) {
   for (uint32_t i = 0; i < last; i++)
     index[i + 1] = dim_add(d, dim_mul(d, c->place[i + 1], c->w.stride[i]),
                            dim_mul(d, at[i], c->w.dilation[i]));
-  index[c->w.n] = dim_mul(d, c->ka, c->w.stride[last]);
+  index[c->w.n] = dim_mul(d, c->last ? c->ka : c->kb, c->w.stride[last]);
   if (!whole)
     index[c->w.n] = dim_add(d, index[c->w.n], dim_mul(d, at[last], c->w.dilation[last]));
   index[c->w.n + 1] = c->element;
-  return pointers(c, c->w.input, index, AXIS_M);
+  return pointers(c, c->w.input, index, c->last ? AXIS_M : AXIS_N);
 }
 
 void kernel_weight_rows(Text *out, Kernel *k) {
@@ -73,27 +76,30 @@ void kernel_weight_rows(Text *out, Kernel *k) {
   Dims *d = k->graph->dims;
   const Dim *extent = k->group->extent;
   c.w = window_of(k->graph, c.node);
+  c.last = window_outputs_last(k->graph, c.node);
   const ValueType *grad = &c.node->args[0].node->type;
   Dim steps = dim_int(d, 1), windows = grad->shape[c.w.n], row = dim_int(d, weight_row(&c.w));
   for (uint32_t i = 0; i < c.w.n; i++) steps = dim_mul(d, steps, grad->shape[i]);
-  static const char *const names[] = {"columns", "down", "place", "above", "element", "steps",
-                                      "each", "first", "last", "step"};
+  static const char *const names[] = {"columns", "down", "place", "above", "element", "output",
+                                      "steps", "each", "first", "last", "step"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
   product_bind(k);
   c.ka = bound(k, "ka", windows, AXIS_N);
   c.kb = bound(k, "kb", windows, AXIS_M);
-  c.element = bound(k, "element", row, AXIS_M);
-  c.column = k->group->index[2];
-  c.above = bound(k, "above", dim_floordiv(d, extent[1], row), 0);
+  c.element = bound(k, "element", row, c.last ? AXIS_M : AXIS_N);
+  c.output = c.last ? k->group->index[2] : bound(k, "output", extent[1], AXIS_M);
+  c.above = bound(k, "above", dim_floordiv(d, extent[c.last ? 1 : 2], row), 0);
   index_of_linear(d, bound(k, "step", steps, 0), grad->shape, c.w.n, c.place);
-  const char *left = input(&c), *right = gradient(&c);
+  const char *left = c.last ? input(&c) : gradient(&c);
+  const char *right = c.last ? gradient(&c) : input(&c);
   product_epilogue(k);
-  Slot slots[] = {{"n", kernel_extent(k, extent[2])},
+  Slot slots[] = {{"outputs", kernel_extent(k, extent[c.last ? 2 : 1])},
                   {"row", kernel_index(k, row, NULL)},
                   {"steps", kernel_extent(k, steps)},
                   {"parts", kernel_extent(k, extent[0])},
                   {"left", left},
                   {"right", right}};
-  kernel_emit(out, k, "rows_of_images.py", slots, sizeof slots / sizeof *slots);
+  const char *text = c.last ? "rows_of_images.py" : "outputs_of_images.py";
+  kernel_emit(out, k, text, slots, sizeof slots / sizeof *slots);
 }

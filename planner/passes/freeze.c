@@ -268,10 +268,11 @@ static bool pack_window(Freeze *f, Node *n) {
   return true;
 }
 
-/* x[N, windows, O] in memory, with zeros behind O up to whole vectors: a product reads whole
- * tiles. */
-static Node *whole_channels(Build *b, Node *x) {
-  Dim zero = build_const(b, 0), more = build_const(b, weight_channels_more(&x->type));
+/* x[N, windows, O] in memory, with zeros behind O if they are vectors, up to whole ones: a product
+ * reads whole tiles. */
+static Node *whole_channels(Build *b, Node *x, bool vectors) {
+  Dim zero = build_const(b, 0);
+  Dim more = vectors ? build_const(b, weight_channels_more(&x->type)) : zero;
   if (dim_is(more, 0) && is_dense_image(b->in.g, x)) return x;
   Dim channels = size_from_end(x, 1), zeros[] = {zero, more};
   if (!dim_is(more, 0))
@@ -284,12 +285,18 @@ static Node *whole_channels(Build *b, Node *x) {
 /* The image of a weight's gradient by rows, too. */
 static void pad_weight_gradient(Freeze *f, Node *n) {
   Window w = window_of(f->g, n);
-  if (!window_outputs_last(f->g, n) || !weight_rows_suit(&n->args[0].node->type, &w)) return;
+  if (!f->g->host || !weight_rows_suit(&n->args[0].node->type, &w)) return;
   Build b = freeze_build(f, n);
-  Dim zeros[WINDOW_AXES];
+  bool last = window_outputs_last(f->g, n);
+  Dim zeros[WINDOW_AXES], after[WINDOW_AXES];
   for (uint32_t i = 0; i < w.n; i++) zeros[i] = build_const(&b, 0);
-  n->args[0] = arg_node(whole_channels(&b, n->args[0].node));
-  n->args[1] = arg_node(rows_with_zeros(&b, &w, w.before));
+  memcpy(after, w.before, sizeof after);
+  n->args[0] = arg_node(whole_channels(&b, n->args[0].node, last));
+  if (!last && weight_row_more(&w)) {
+    int64_t channels = size_from_end(w.input, 1)->value, more = weight_row_more(&w);
+    after[w.n - 1] = build_const(&b, after[w.n - 1]->value + (more + channels - 1) / channels);
+  }
+  n->args[1] = arg_node(rows_with_zeros(&b, &w, after));
   n->args[ops_param(ops_schema(f->g, n->op), "padding")] = arg_dims(f->g, w.n, zeros);
 }
 

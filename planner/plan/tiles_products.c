@@ -376,14 +376,16 @@ static StepChoice weight_rows_choice(const Tiles *t, const Group *g) {
   const Node *n = g->nodes.data[0];
   Window w = window_of(t->graph, n);
   int64_t windows = n->args[0].node->type.shape[w.n]->value;
-  Tile tile = weight_rows_tile(g->extent[2]->value, &w, windows);
+  bool last = window_outputs_last(t->graph, n);
+  Dim outputs = g->extent[last ? 2 : 1], elements = g->extent[last ? 1 : 2];
+  Tile tile = weight_rows_tile(outputs->value, &w, windows, last);
   add_choice_constexpr(t, &c, "BM", tile.bm);
   add_choice_constexpr(t, &c, "BN", tile.bn);
   add_choice_constexpr(t, &c, "BK", tile.bk);
   Dims *d = t->graph->dims;
-  Dim row = dim_int(d, weight_row(&w)), rows = dim_floordiv(d, g->extent[1], row);
-  Dim tiles = dim_mul(d, rows, blocks_of_size(t, row, tile.bm));
-  c.grid[0] = dim_mul(d, blocks_of_size(t, g->extent[2], tile.bn), tiles);
+  Dim row = dim_int(d, weight_row(&w)), rows = dim_floordiv(d, elements, row);
+  Dim tiles = dim_mul(d, rows, blocks_of_size(t, row, last ? tile.bm : tile.bn));
+  c.grid[0] = dim_mul(d, blocks_of_size(t, outputs, last ? tile.bn : tile.bm), tiles);
   c.grid[1] = g->extent[0];
   return c;
 }

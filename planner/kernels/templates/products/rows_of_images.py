@@ -4,7 +4,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     # output channels.  A step sums up the BK windows of a row of an image, whose padding is in
     # memory.  Rows behind the last one are that one again, so that loads have no masks.
     pid = tl.program_id(0)
-    columns = tl.cdiv({{n}}, BN)
+    columns = tl.cdiv({{outputs}}, BN)
     down = tl.cdiv({{row}}, BM)
     n = pid % columns * BN + tl.arange(0, BN)[None, :]
     place = pid // columns % down * BM + tl.arange(0, BM)[:, None]
@@ -12,7 +12,7 @@ def {{name}}({{parameters}}, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     m = above * {{row}} + place
     batch = tl.program_id(1)
     mmask = place < {{row}}
-    nmask = n < {{n}}
+    nmask = n < {{outputs}}
     element = place
     if {{row}} % BM != 0:
         element = tl.minimum(place, {{row}} - 1)
