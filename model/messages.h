@@ -22,7 +22,8 @@
   "no GPU of %s is here to measure on: tile sizes come from records, or from guesses without " \
   "them"
 #define E_BUILD_TWICE "target %s is named twice"
-#define E_BUILD_MIXED "targets %s: a project is for GPUs, or for one CPU"
+#define E_BUILD_MIXED \
+  "targets %s: a project is for GPUs, for one CPU, or for several of cpu:4, cpu:8 and cpu:16"
 #define E_BUILD_NAME "`%s` is not a name: take a letter, then a-z, 0-9 and _, %d of them at most"
 #define E_BUILD_NAME_TAKEN "`%s` is a header or a target of each project: take another name"
 #define E_BUILD_NO_FOLDER "%s is not a folder"

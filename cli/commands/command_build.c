@@ -29,7 +29,8 @@ enum {
 static const Option options[] = {
     {OPT_OUTPUT, "-o", "DIR", "the folder: a new one, an empty one, or one of an earlier build"},
     {OPT_TARGET, "--target", "T,...",
-     "GPUs, as sm_90a,sm_80, or cpu; this machine's is the default"},
+     "GPUs, as sm_90a,sm_80; cpu; or several of cpu:4, cpu:8 (AVX2) and cpu:16 (AVX-512), of which "
+     "a run takes the widest that its processor has; this machine's is the default"},
     {OPT_WEIGHTS, "--weights", "FILE", "parameters: of a model, of safetensors or GGUF"},
     BUILD_OPTIONS_OF_GRAPHS
     {OPT_ITEMS, "--items", "NAME=N",

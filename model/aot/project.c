@@ -181,9 +181,20 @@ static bool in_list(const char *list, const char *end, const char *name) {
   return false;
 }
 
+const char *project_cpu_options(const char *target) {
+  static const struct {
+    const char *target, *options;
+  } cpus[] = {{"cpu:4", "-march=x86-64"},
+              {"cpu:8", "-march=x86-64-v3"},
+              {"cpu:16", "-march=x86-64-v4"}};
+  for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
+    if (!strcmp(cpus[i].target, target)) return cpus[i].options;
+  return NULL;
+}
+
 int project_targets(const char *targets, bool *gpu) {
   char name[TARGET_NAME_MAX];
-  int cpus = 0, gpus = 0;
+  int cpus = 0, gpus = 0, beside = 0;
   for (const char *at = targets; *at;) {
     const char *before = at;
     next_target(&at, name);
@@ -191,20 +202,29 @@ int project_targets(const char *targets, bool *gpu) {
     if (!m) return error_target(name);
     if (in_list(targets, before, name)) return error_set(NEREID_E_USAGE, E_BUILD_TWICE, name);
     *(m->kind == MACHINE_CPU ? &cpus : &gpus) += 1;
+    beside += project_cpu_options(m->name) != NULL;
   }
   if (!cpus && !gpus) return error_target(targets);
-  if (cpus > 1 || (cpus && gpus)) return error_set(NEREID_E_USAGE, E_BUILD_MIXED, targets);
+  if ((cpus > 1 && cpus != beside) || (cpus && gpus))
+    return error_set(NEREID_E_USAGE, E_BUILD_MIXED, targets);
   if (gpus > PROJECT_TARGETS_MAX) return error_set(NEREID_E_USAGE, E_BUILD_MIXED, targets);
   *gpu = gpus > 0;
   return 0;
 }
 
+static bool is_taken(const Project *p, const char *name) {
+  bool taken = false;
+  for (uint32_t i = 0; i < p->ntargets; i++) taken |= !strcmp(p->targets[i].name, name);
+  return taken;
+}
+
+/* "cpu" may be another name of one that is there. */
 static void take_targets(Project *p) {
   char name[TARGET_NAME_MAX];
   for (const char *at = p->options->targets; next_target(&at, name);) {
     const Machine *m = machine_find(name);
     p->gpu = m->kind == MACHINE_GPU;
-    p->targets[p->ntargets++].name = m->name;
+    if (!is_taken(p, m->name)) p->targets[p->ntargets++].name = m->name;
   }
 }
 
@@ -346,14 +366,33 @@ static const char *summary(Project *p) {
   return out.data;
 }
 
+static const char MEANING[] =
+    "# The meaning of the kernels depends on -ffp-contract and -fwrapv.\n"
+    "KERNEL_FLAGS ?= -O2 $(NATIVE) " C_MEANING_FLAGS "\n";
+
+/* Those of several CPUs: the files of each have options of their own. */
+static const char *flags_of_cpus(const Project *p) {
+  Text out = text_new(p->arena);
+  text_puts(&out, "# A run takes the kernels of the widest processor that it has.\n"
+                  "X86 := $(shell $(CC) $(CFLAGS) -march=x86-64-v4 -E -x c /dev/null "
+                  ">/dev/null 2>&1 && echo yes)\n");
+  for (uint32_t i = 0; i < p->ntargets; i++)
+    text_printf(&out, "kernels_%s_%%.o: NATIVE = $(if $(X86),%s)\n",
+                project_cpu_tag(p->arena, p->targets[i].name),
+                project_cpu_options(p->targets[i].name));
+  text_puts(&out, MEANING);
+  return out.data;
+}
+
 static const char *kernel_flags(const Project *p) {
   if (p->gpu) return "";
-  return "# Kernels are for this machine's processor, unless the compiler is for others: then\n"
-         "# CFLAGS may name one, as in CFLAGS='-O2 -march=armv8.2-a'.\n"
-         "NATIVE := $(shell $(CC) $(CFLAGS) -march=native -E -x c /dev/null >/dev/null 2>&1 && "
-         "echo -march=native)\n"
-         "# The meaning of the kernels depends on -ffp-contract and -fwrapv.\n"
-         "KERNEL_FLAGS ?= -O2 $(NATIVE) " C_MEANING_FLAGS "\n";
+  if (p->ntargets > 1) return flags_of_cpus(p);
+  return arena_printf(p->arena,
+                      "# Kernels are for this machine's processor, unless the compiler is for "
+                      "others: then\n"
+                      "# CFLAGS may name one, as in CFLAGS='-O2 -march=armv8.2-a'.\n"
+                      "NATIVE := $(shell $(CC) $(CFLAGS) -march=native -E -x c /dev/null "
+                      ">/dev/null 2>&1 && echo -march=native)\n%s", MEANING);
 }
 
 /* GCC 12 and 13 break down over some vectors of 512 bits, 12 not without its vectorizer. */
@@ -408,11 +447,10 @@ static int write_headers(Project *p) {
                         {"outputs", arena_printf(p->arena, "%u", p->plan->noutputs)},
                         {"places", arena_printf(p->arena, "%u", p->plan->nreturned)},
                         {"rank", arena_printf(p->arena, "%u", most_axes(p))}};
-  const Slot target = {"target", p->targets[0].name};
   const char *header = arena_printf(p->arena, "%s.h", project_name(p));
   int code = write_filled(p, header, "model.h", slots, sizeof slots / sizeof *slots);
   if (code) return code;
-  return write_filled(p, "kernels.h", p->gpu ? "kernels_cuda.h" : "kernels_cpu.h", &target, 1);
+  return write_filled(p, "kernels.h", p->gpu ? "kernels_cuda.h" : "kernels_cpu.h", NULL, 0);
 }
 
 /* Files that are the same for all models. */

@@ -324,39 +324,68 @@ typedef struct {
   int lanes;
 } Part;
 
-static int write_part(Project *p, const Part *part, const char *name) {
+const char *project_cpu_tag(Arena *a, const char *target) {
+  char *tag = arena_printf(a, "%s", target), *end = tag;
+  for (const char *s = target; *s; s++)
+    if (*s != ':') *end++ = *s;
+  *end = 0;
+  return tag;
+}
+
+/* What follows the names of a target's kernels: nothing if there is one target. */
+static const char *suffix(const Project *p, const ProjectTarget *t) {
+  const char *tag = project_cpu_tag(p->arena, t->name);
+  return p->ntargets > 1 ? arena_printf(p->arena, "_%s", tag) : "";
+}
+
+static int write_part(Project *p, const ProjectTarget *target, const Part *part,
+                      const char *name) {
   Text t = text_new(p->arena);
   const char *units[KERNELS_A_FILE];
   text_puts(&t, "/* Of kernels.py, by number:");
   for (uint32_t i = 0; i < part->n; i++) {
-    units[i] = variant(&p->targets[0], part->kernels[i])->code;
+    units[i] = variant(target, part->kernels[i])->code;
     text_printf(&t, " %u", part->kernels[i]);
   }
   text_printf(&t, ". */\n%s", WARNINGS);
+  for (uint32_t i = 0; i < part->n && p->ntargets > 1; i++) {
+    const char *entry = variant(target, part->kernels[i])->entry;
+    text_printf(&t, "#define %s_launch %s_launch%s\n", entry, entry, suffix(p, target));
+  }
   BUG_IF(!c_join(&t, p->arena, units, part->n), "kernels that can't be joined");
   return project_file_write(&p->folder, name, t.data, t.len);
 }
 
+static void put_table(Text *t, Project *p, const ProjectTarget *target) {
+  const char *more = suffix(p, target);
+  size_t n = p->kernels.len;
+  for (size_t i = 0; i < n; i++)
+    text_printf(t, "Kernel %s_launch%s;\n", variant(target, i)->entry, more);
+  text_printf(t, "\nstatic Kernel *const kernels%s[] = {\n", more);
+  for (size_t i = 0; i < n; i++)
+    text_printf(t, "    %s_launch%s,\n", variant(target, i)->entry, more);
+  text_puts(t, "    NULL,\n};\n\n");
+}
+
 static int write_table(Project *p) {
   Text t = text_new(p->arena);
-  size_t n = p->kernels.len;
-  text_puts(&t, "/* The kernels by number. */\n#include \"kernels.h\"\n\n#include <stddef.h>\n\n");
-  for (size_t i = 0; i < n; i++)
-    text_printf(&t, "Kernel %s_launch;\n", variant(&p->targets[0], i)->entry);
-  text_puts(&t, "\nKernel *const model_kernels[] = {\n");
-  for (size_t i = 0; i < n; i++)
-    text_printf(&t, "    %s_launch,\n", variant(&p->targets[0], i)->entry);
-  text_puts(&t, "    NULL,\n};\n");
+  text_puts(&t, "/* The kernels of each target, by number. */\n#include \"kernels.h\"\n\n"
+                "#include <stddef.h>\n\n");
+  for (uint32_t i = 0; i < p->ntargets; i++) put_table(&t, p, &p->targets[i]);
+  text_puts(&t, "const Target model_targets[] = {\n");
+  for (uint32_t i = 0; i < p->ntargets; i++)
+    text_printf(&t, "    {\"%s\", kernels%s},\n", p->targets[i].name, suffix(p, &p->targets[i]));
+  text_puts(&t, "    {NULL, NULL},\n};\n");
   const char *named = project_rename(p, t.data, false);
   return project_file_write(&p->folder, "kernels_table.c", named, strlen(named));
 }
 
 /* The kernels in order, each in the last part of its number of lanes while that has room. */
-static Part *divide_kernels(Project *p, size_t *n) {
+static Part *divide_kernels(Project *p, const ProjectTarget *target, size_t *n) {
   Part *parts = ARENA_ARRAY(p->arena, Part, p->kernels.len);
   *n = 0;
   for (size_t i = 0; i < p->kernels.len; i++) {
-    int lanes = c_lanes(variant(&p->targets[0], i)->code);
+    int lanes = c_lanes(variant(target, i)->code);
     Part *part = NULL;
     for (size_t k = 0; k < *n; k++)
       if (parts[k].lanes == lanes && parts[k].n < KERNELS_A_FILE) part = &parts[k];
@@ -366,16 +395,24 @@ static Part *divide_kernels(Project *p, size_t *n) {
   return parts;
 }
 
+static int write_cpu_target(Project *p, const ProjectTarget *t, Text *files) {
+  size_t n;
+  const Part *parts = divide_kernels(p, t, &n);
+  int code = 0;
+  for (size_t i = 0; i < n && !code; i++) {
+    const char *name = arena_printf(p->arena, "kernels%s_%zu", suffix(p, t), i + 1);
+    code = write_part(p, t, &parts[i], arena_printf(p->arena, "%s.c", name));
+    text_printf(files, " %s.o", name);
+  }
+  return code;
+}
+
 static int write_cpu(Project *p) {
   Text files = text_new(p->arena);
-  size_t n;
-  const Part *parts = divide_kernels(p, &n);
   text_puts(&files, "kernels_table.o");
   int code = write_table(p);
-  for (size_t i = 0; i < n && !code; i++) {
-    code = write_part(p, &parts[i], arena_printf(p->arena, "kernels_%zu.c", i + 1));
-    text_printf(&files, " kernels_%zu.o", i + 1);
-  }
+  for (uint32_t i = 0; i < p->ntargets && !code; i++)
+    code = write_cpu_target(p, &p->targets[i], &files);
   p->kernel_files = files.data;
   return code;
 }

@@ -132,6 +132,11 @@ void project_declare_symbols(Project *p, Text *out, const char *from, const Dim 
 int project_compile(Project *p);
 int project_write_kernels(Project *p);
 void project_free_kernels(Project *p);
+/* The target as a part of names: "cpu8". */
+const char *project_cpu_tag(Arena *a, const char *target);
+/* The C compiler's options for a CPU whose kernels may be beside those of others; NULL: it is none
+ * of these. */
+const char *project_cpu_options(const char *target);
 /* The first target's image of a kernel. */
 const nereid_image *project_image(const Project *p, uint32_t kernel);
 /* How many arguments of its own the kernel takes, before its tensor maps. */

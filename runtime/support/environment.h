@@ -19,7 +19,8 @@
   X(NEREID_CPU, \
     "the CPU that device `cpu` plans and compiles for, as a part of the one at hand: `cpu:4`, " \
     "`cpu:8` (AVX2), `cpu:16` (AVX-512 without AMX). To measure, or to find faults of one width; " \
-    "PyTorch and its libraries have variables of their own") \
+    "PyTorch and its libraries have variables of their own. In programs that `nereid build` made " \
+    "for several CPUs: whose kernels run") \
   X(NEREID_THREADS, "threads of device `cpu`, and of programs that `nereid build` made for CPUs") \
   X(OMP_NUM_THREADS, "the same by its first number, where `NEREID_THREADS` is not set. Functions of `torch.compile` then have no more threads than `torch.get_num_threads()`") \
   X(CC, \

@@ -8,7 +8,7 @@ runs as on a CPU.  Without arguments these are a few models in several ways; `--
 of them.
 """
 # tests/run: users' compiler
-import argparse, concurrent.futures, os, pathlib, re, shutil, subprocess, sys, tempfile
+import argparse, concurrent.futures, os, pathlib, platform, re, shutil, subprocess, sys, tempfile
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -19,6 +19,7 @@ from built_ptx import built_ptx  # noqa: E402
 NEREID = os.path.abspath(os.environ.get("NEREID", ROOT / "build/nereid"))
 MODELS, SOURCES = ROOT / "tests/models", ROOT / "tests/graph/aot"
 # The tolerance by the dtype of an output; integers are exact.
+WIDTHS = ("cpu:4", "cpu:8")[:1 + (platform.machine() == "x86_64")]  # what machines have
 TOLERANCE = {"f32": 1e-4, "bf16": 2e-2, "f16": 4e-3}
 
 
@@ -117,6 +118,19 @@ def check_library(project, model, cc, flags):
     files.mkdir()
     run(project / "library", project / "weights.bin", model / "input_0.npy", model / "output_0.npy",
         files)
+
+
+def check_widths(project, model, cc, flags):
+    """Each processor's kernels give what PyTorch gave; others are refused."""
+    for width in WIDTHS:
+        out = project / f"out-{width[4:]}"
+        run(program_of(project), *numbered(model, "input"), "--out-dir", out, NEREID_CPU=width)
+        for path, dtype in zip(numbered(model, "output"), output_dtypes(program_of(project))):
+            if not compare(np.load(out / path.name), np.load(path), dtype) <= TOLERANCE[dtype]:
+                raise Failure(f"{width}: {path.name}")
+    done = run(program_of(project), *numbered(model, "input"), ok=(1, 2), NEREID_CPU="cpu:2")
+    if "NEREID_CPU=cpu:2: there are those for cpu:4 cpu:8" not in done.stderr:
+        raise Failure(f"cpu:2: {done.stderr}")
 
 
 # What the fake driver is told, and what the program says then.
@@ -420,7 +434,9 @@ def some():
     armed = shutil.which(ARM) and cross_arm.emulator()
     if not armed:
         print(f"skipped: projects for 64-bit Arm: no {ARM}, or no qemu-aarch64")
-    return [*(Task(name, "cpu:4", cc=ARM, cflags="-O1") for name in ("mlp", "dyn_mlp") if armed),
+    arms = {"mlp": "cpu:4", "dyn_mlp": "cpu:4", "hf_t5enc": "cpu:4,cpu:8"} if armed else {}
+    return [*(Task(name, target, cc=ARM, cflags="-O1") for name, target in arms.items()),
+            Task("tv_shufflenet_v2_x0_5", "cpu:4,cpu:8", cflags="-O1", also=check_widths),
             Task("chain", cc=clang, options=["--name", "links"], also=check_names),
             Task("mlp", "cpu:4", options=["--embed-weights"]),
             Task("dyn_gpt", "cpu:8", cflags="-O0"),

@@ -12,7 +12,42 @@
 
 struct Device {
   Team *team;
+  const Target *target;
 };
+
+/* Has the processor what the kernels were compiled for?  One target alone was compiled for the
+ * machine that built the project, or as its builder said. */
+static bool has_target(const char *name) {
+  if (!model_targets[1].name || !strcmp(name, "cpu:4")) return true;
+#if defined(__x86_64__) || defined(__i386__)
+  const bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi2");
+  const bool wider = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return wide && (!strcmp(name, "cpu:8") || (wider && !strcmp(name, "cpu:16")));
+#else
+  return false;
+#endif
+}
+
+/* "cpu:8": lanes of 32 bits. */
+static int lanes_of(const char *name) { return atoi(strchr(name, ':') + 1); }
+
+/* The widest target that the processor has, or the one that NEREID_CPU names. */
+static int choose_target(const Target **out) {
+  const char *own = model_targets[1].name ? getenv("NEREID_CPU") : NULL;
+  char names[64] = "";
+  *out = NULL;
+  for (const Target *t = model_targets; t->name; t++) {
+    const size_t n = strlen(names);
+    snprintf(names + n, sizeof names - n, " %s", t->name);
+    if (!has_target(t->name) || (own && *own && strcmp(own, t->name) != 0)) continue;
+    if (!*out || lanes_of(t->name) > lanes_of((*out)->name)) *out = t;
+  }
+  if (*out) return 0;
+  return model_fail(MODEL_E_USAGE, "no kernels are for %s%s: there are those for%s",
+                    own && *own ? "NEREID_CPU=" : "this processor", own ? own : "", names);
+}
 
 int model_device_open(Device **out, const model_options *o) {
   const int threads = o->threads > 0 ? o->threads : cores_threads(cores_usable());
@@ -21,8 +56,11 @@ int model_device_open(Device **out, const model_options *o) {
     return model_fail(MODEL_E_USAGE,
                       "NEREID_THREADS=%s is no number of threads: write 1 to %d",
                       getenv("NEREID_THREADS"), CORES_THREADS_MOST);
+  const Target *target;
+  const int code = choose_target(&target);
+  if (code) return code;
   *out = malloc(sizeof **out);
-  if (*out) (*out)->team = team_new(threads);
+  if (*out) **out = (Device){team_new(threads), target};
   if (*out && (*out)->team) return 0;
   free(*out);
   *out = NULL;
@@ -34,10 +72,7 @@ void model_device_close(Device *d) {
   free(d);
 }
 
-const char *model_device_target(const Device *d) {
-  (void)d;
-  return MODEL_TARGET;
-}
+const char *model_device_target(const Device *d) { return d->target->name; }
 
 bool model_device_is_host(void) { return true; }
 
@@ -113,7 +148,7 @@ int model_launch(const Run *r, int kernel, const uint64_t *args, int nargs, int6
                       model_plan.kernels[kernel], (long long)x, (long long)y, (long long)z);
   const TeamHooks hooks = {.tell = tell_waiting, .context = (void *)model_plan.kernels[kernel]};
   HookedTeam team = team_hooked(r->device->team, hooks);
-  model_kernels[kernel](args, (const uint32_t[]){(uint32_t)x, (uint32_t)y, (uint32_t)z},
-                        &team.team);
+  const uint32_t grid[] = {(uint32_t)x, (uint32_t)y, (uint32_t)z};
+  r->device->target->kernels[kernel](args, grid, &team.team);
   return 0;
 }
