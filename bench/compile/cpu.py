@@ -3,7 +3,7 @@
 inference, ONNX Runtime.
 
     cpu.py [--sides eager,inductor,onnx,file,nereid] [--threads N] [--rounds N] [--seconds S]
-           [--processor-time] [--beside] [--ahead N] [--ready S] [--busy N] [--memory] [--avx2]
+           [--processor-time] [--beside] [--ahead N] [--ready S] [--busy N] [--alone] [--avx2]
            [--headers DIR] [--kernels DIR] [--json FILE] [NAME...]
 
 Models (cpu_models.py, cpu_vision.py, cpu_text.py) have random weights, in f32; NAME is the
@@ -19,13 +19,14 @@ medians and the least of the rounds, and the seconds of the first call, in cache
 own.  Results of a side that differ from eager's by more than TOLERANCE end the process.  With
 --processor-time, which is for one thread on a machine that others use, the time is the processor's.
 With --busy, N processes that compute all the time share the cores that a model is timed on.
---memory prints what a process of one side alone has more than before it made the model, in MB: at
-most, the first call with its compilers in Python included, and in later calls.  --avx2 restricts
-Nereid, PyTorch with its libraries, and Inductor's compiler to AVX2; ONNX Runtime has no such
-choice.  Inductor needs a C++ compiler; its precompiled headers, whose time
-is in no first call, are kept in --headers' folder.  With --kernels, Inductor's libraries of kernels
-are kept in that folder, and where it has some, no headers are made: first calls are then no
-compiler's time, but the timed calls of many models fit into minutes.
+With --alone, each side has a process of its own on N cores, in which it has compiled another
+function before.  Its cells are the seconds of the first call, and what the process has more than
+before it made the model, in MB: at most, the first call with its compilers in Python included, and
+in later calls.  --avx2 restricts Nereid, PyTorch with its libraries, and Inductor's compiler to
+AVX2; ONNX Runtime has no such choice.  Inductor needs a C++ compiler; its precompiled headers,
+whose time is in no first call, are kept in --headers' folder.  With --kernels, Inductor's libraries
+of kernels are kept in that folder, and where it has some, no headers are made: first calls are then
+no compiler's time, but the timed calls of many models fit into minutes.
 """
 
 from __future__ import annotations
@@ -74,12 +75,13 @@ def parse():
     p.add_argument("--ahead", type=int, default=0)
     p.add_argument("--ready", type=float, default=1e9)
     p.add_argument("--busy", type=int, default=0)
-    p.add_argument("--memory", action="store_true")
+    p.add_argument("--alone", action="store_true")
     p.add_argument("--avx2", action="store_true")
     p.add_argument("--headers")
     p.add_argument("--kernels")
     p.add_argument("--json")
     p.add_argument("--case", help=argparse.SUPPRESS)
+    p.add_argument("--cores", help=argparse.SUPPRESS)
     return p.parse_args()
 
 
@@ -281,41 +283,53 @@ def resident(field):
         return next(int(line.split()[1]) // 1024 for line in f if line.startswith(field))
 
 
-def alone(case, args, folder):
-    """The memory of the process before the side is made, and the side: modules are there, which all
-    sides share, and a file comes from another process."""
-    if args.sides in EXPORTED and not os.fork():
+def small(side):
+    """A step of a function that is no model: modules are there afterwards, Inductor's compilers
+    have begun, and its headers are made."""
+    import torch
+    x = torch.randn(64, 64, requires_grad=True)
+    backend = side if side in ("inductor", "nereid") else "aot_eager"
+    torch.compile(lambda x: (x @ x).sin().sum(), backend=backend)(x).backward()
+
+
+def made_alone(case, args, folder):
+    """The memory of the process before the side is made, and the side; a file comes from another
+    process."""
+    side = args.sides
+    if side in EXPORTED and not os.fork():
         import torch
         model, inputs, _ = model_of(case, args)
         torch.save(inputs, f"{folder}/inputs")
-        export(args.sides, model.eval(), inputs, folder)
+        export(side, model.eval(), inputs, folder)
         os._exit(0)
     import torch
     import torch._inductor.compile_fx
     import nereid.torch_compile
     import onnxruntime
     torch.set_num_threads(args.threads)
-    if args.sides == "inductor":
+    if side == "inductor":
         prepare_inductor()
-    torch.compile(lambda x: x + 1, backend="aot_eager")(torch.randn(64, 64) @ torch.randn(64, 64))
-    if args.sides in EXPORTED:
+    small(side)
+    if side in EXPORTED:
         os.wait()
         file, = (str(f) for f in pathlib.Path(folder).glob("model.*"))
         inputs = torch.load(f"{folder}/inputs")
         before = resident("VmRSS")
-        return before, Exported(args.sides, file, inputs, args.threads)
+        return before, Exported(side, file, inputs, args.threads)
     before = resident("VmRSS")
     model, inputs, kind = model_of(case, args)
-    return before, Side(args.sides, model, inputs, kind)
+    torch._dynamo.reset()
+    return before, Side(side, model, inputs, kind)
 
 
-def memory(case, args):
-    """What a side adds to the process: at most, the first call and its compilers in Python
-    included, and in later calls."""
+def alone(case, args):
+    """What a side's first call takes, and what it adds to the process: at most, the first call and
+    its compilers in Python included, and in later calls."""
     import ctypes
     import gc
+    os.sched_setaffinity(0, map(int, args.cores.split(",")))
     with tempfile.TemporaryDirectory() as folder:
-        before, s = alone(case, args, folder)
+        before, s = made_alone(case, args, folder)
     s.result = None
     most = resident("VmHWM")
     s.run()
@@ -326,13 +340,13 @@ def memory(case, args):
     for _ in range(3):
         s.run()
     later = resident("VmHWM")
-    return {"most": max(most, later) - before, "later": later - before}
+    return {"first": s.first, "most": max(most, later) - before, "later": later - before}
 
 
 def case_process(args):
-    if args.memory:
-        print(json.dumps(memory(args.case, args)))
-        return
+    if args.alone:
+        print(json.dumps(alone(args.case, args)), flush=True)
+        os._exit(0)
     sides = first_calls(args.case, args)
     print("ready", flush=True)
     cores = sys.stdin.readline().split()
@@ -399,7 +413,7 @@ def row(r, sides):
 class Case:
     """A process of a case, from its first calls to its times."""
 
-    def __init__(self, case, args, sides, folder):
+    def __init__(self, case, args, sides, folder, cores=()):
         self.case, self.folder = case, tempfile.TemporaryDirectory(dir=folder)
         threads, cache = str(args.threads), self.folder.name
         env = dict(os.environ, **args.restricted, OMP_NUM_THREADS=threads, NEREID_THREADS=threads,
@@ -410,7 +424,7 @@ class Case:
                    "--threads", threads, "--rounds", str(args.rounds),
                    "--seconds", str(args.seconds)]
         command += ["--processor-time"] if args.processor_time else []
-        command += ["--memory"] * args.memory
+        command += ["--alone", "--cores", ",".join(map(str, cores))] if cores else []
         command = ["nice"] * bool(args.ahead) + command  # after the headers
         self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
@@ -445,14 +459,14 @@ def keep(result, args):
             f.write(json.dumps(result) + "\n")
 
 
-def run_memory(case, args, folder):
+def run_alone(case, args, folder, cores):
     sides = [s for s in args.sides.split(",")
              if s not in EXPORTED or case.endswith(" inference")]
-    made = {s: Case(case, args, s, folder).times([]) for s in sides}
-    cells = [f'{r["most"]}, {r["later"]}' if r else "-"
+    made = {s: Case(case, args, s, folder, cores).times([]) for s in sides}
+    cells = [f'{r["first"]:.1f}, {r["most"]}, {r["later"]}' if r else "-"
              for r in (made.get(s) for s in args.sides.split(","))]
     print("| " + " | ".join([case, *cells]) + " |", flush=True)
-    keep({"case": case, "threads": args.threads, "memory": made}, args)
+    keep({"case": case, "threads": args.threads, "alone": made}, args)
 
 
 def keep_busy(core):
@@ -490,8 +504,8 @@ def run_all(cases, args, folder):
     def run(case):
         cores = free.get()
         try:
-            if args.memory:
-                return run_memory(case, args, folder)
+            if args.alone:
+                return run_alone(case, args, folder, cores)
             process = case if args.ahead else Case(case, args, args.sides, folder)
             if not args.ahead and not process.ready():
                 return show(case, None, args)
@@ -517,7 +531,7 @@ def main():
     compiled = ", ".join(s for s in sides if s != "eager")
     cases = list(dict.fromkeys(c for n in args.names or [""] for c in CASES
                                if f" {n}" in f" {c}"))
-    if args.memory:
+    if args.alone:
         print(f"| model | {' | '.join(sides)} |")
         print("|" + " --- |" * (len(sides) + 1), flush=True)
     else:

@@ -5,8 +5,9 @@
 
 For each kind and number of threads a row a model: the least ms of each side; eager's or Inductor's,
 the lesser, over Nereid's by torch.compile, and ONNX Runtime's over the file's, with their geometric
-means; first calls, and memory in later calls where it was measured.  A model that several files
-have has the least of them.
+means, and first calls.  Of --alone's runs, which are tables of their own: the seconds of first
+calls, and MB in later ones, in parentheses at most.  A model that several files have has the least
+of them.
 """
 import json
 import math
@@ -26,10 +27,10 @@ def read(files):
         r = json.loads(line)
         name, kind = r["case"].split()
         row = found.setdefault((kind, r["threads"]), {}).setdefault(
-            name, {"least": {}, "first": {}, "memory": {}})
-        for side, m in r.get("memory", {}).items():
-            if m:
-                row["memory"][side] = m["later"]
+            name, {"least": {}, "first": {}, "alone": {}})
+        for side, m in r.get("alone", {}).items():
+            before = row["alone"].get(side, {})
+            row["alone"].update({side: {f: min(m[f], before.get(f, m[f])) for f in m}} if m else {})
         for side in NAMES.keys() & r.keys():
             for field in ("least", "first"):
                 row[field][side] = min(r[side][field], row[field].get(side, math.inf))
@@ -53,18 +54,14 @@ def cells(values, sides, form):
 def print_table(title, rows):
     sides = [s for s in NAMES if any(s in r["least"] for r in rows.values())]
     compiled = [s for s in sides if s != "eager"]
-    stored = [s for s in NAMES if any(s in r["memory"] for r in rows.values())]
     ours = [s for s in PEERS if any(ratio(r, s) for r in rows.values())]
     heads = ["model", *(NAMES[s] for s in sides), *(f"{NAMES[s]}'s ratio" for s in ours),
              "first call, s: " + ", ".join(NAMES[s] for s in compiled)]
-    heads += ["MB: " + ", ".join(NAMES[s] for s in stored)] * bool(stored)
     print(f"\n{title}\n\n| " + " | ".join(heads) + " |")
-    numbers = len(sides) + len(ours)
-    print("| --- |" + " ---: |" * numbers + " --- |" * (len(heads) - numbers - 1))
+    print("| --- |" + " ---: |" * (len(heads) - 2) + " --- |")
     for name, row in rows.items():
         line = [name, *cells(row["least"], sides, ".4g"), *(told(ratio(row, s)) for s in ours),
                 ", ".join(c or "-" for c in cells(row["first"], compiled, ".1f"))]
-        line += [", ".join(c or "-" for c in cells(row["memory"], stored, "d"))] * bool(stored)
         print("| " + " | ".join(line) + " |")
     for s in ours:
         ratios = [r for r in (ratio(row, s) for row in rows.values()) if r]
@@ -73,9 +70,25 @@ def print_table(title, rows):
               f"{sum(r < LEVEL for r in ratios)} behind.")
 
 
+def print_alone(title, rows, form):
+    sides = [s for s in NAMES if any(s in r["alone"] for r in rows.values())]
+    print(f"\n{title}\n\n| model | " + " | ".join(NAMES[s] for s in sides) + " |")
+    print("| --- |" + " ---: |" * len(sides))
+    for name, row in rows.items():
+        line = [name, *(form.format(**row["alone"][s]) if s in row["alone"] else "" for s in sides)]
+        print("| " + " | ".join(line) + " |")
+
+
 def main():
     for (kind, threads), rows in sorted(read(sys.argv[1:]).items()):
-        print_table(f"{kind}, {threads} threads", rows)
+        title = f"{kind}, {threads} threads"
+        timed = {name: row for name, row in rows.items() if row["least"]}
+        lone = {name: row for name, row in rows.items() if row["alone"]}
+        if timed:
+            print_table(title, timed)
+        if lone:
+            print_alone(f"{title}, first calls, s", lone, "{first:.1f}")
+            print_alone(f"{title}, MB", lone, "{later} ({most})")
 
 
 if __name__ == "__main__":
