@@ -271,7 +271,8 @@ NEREID_API int nereid_session_writes(const nereid_session *s, int i);
 typedef struct {
   void *context;
   /* `bytes` of the device, at a multiple of 16, and in *handle what give_back() gets; NULL: there
-   * are none, and the run fails with NEREID_E_MEMORY.  Small temporaries are in the workspace. */
+   * are none, and the run fails with NEREID_E_MEMORY.  Small temporaries are in the workspace.  All
+   * are where it is NULL, as give_back() is then. */
   void *(*take)(void *context, int64_t bytes, void **handle);
   void (*give_back)(void *context, void *handle);
   /* The data of output i, which had none when the run began; `out` has its shape.  0, or not 0 if
@@ -281,7 +282,7 @@ typedef struct {
   void (*input_done)(void *context, int i);
 } nereid_run_memory;
 
-/* All functions of *m are needed.  Before the session is prepared.  Models whose data decides
+/* The other functions of *m are needed.  Before the session is prepared.  Models whose data decides
  * sizes, recordings (mode reduce-overhead) and interpreters have all memory from the beginning to
  * the end of a run. */
 NEREID_API int nereid_session_set_memory(nereid_session *s, const nereid_run_memory *m);

@@ -9,6 +9,7 @@
 #include "model/report/dump.h"
 #include "planner/messages.h"
 #include "runtime/device/device.h"
+#include "runtime/launch/pools.h"
 #include "runtime/support/array.h"
 
 static int execute_resize(Execution *e, uint32_t first);
@@ -308,6 +309,7 @@ int execution_new(Execution **out, Executable *of) {
   *e = (Execution){.of = of, .arena = arena_new(), .plan = of->plan, .device = of->device};
   e->on_host = of->on_host;
   e->interprets = of->interprets;
+  if (e->on_host) pools_join(e->device);
   int code = e->arena ? error_guard(e->arena, make_execution_body, e) : error_out_of_memory();
   if (code) execution_free(e);
   else *out = e;
@@ -636,7 +638,7 @@ static int bind_tensors(const Run *r) {
   for (uint32_t i = 0; i < e->plan->noutputs; i++) execute_output(e, i)->aimed = false;
   for (uint32_t i = 0; i < e->sizes->ninputs && !code; i++)
     if (!has_memory(e, i)) code = execute_take_input(e, i, &c->inputs[i], c->stream);
-  if (!code && e->memory.take) code = execute_lend_begin(e, c->outputs);
+  if (!code && e->memory.output) code = execute_lend_begin(e, c->outputs);
   for (uint32_t i = 0; i < e->plan->noutputs && !code; i++)
     if (!execute_output(e, i)->lent) code = execute_aim_output(e, i, &c->outputs[i]);
   return code;
@@ -703,7 +705,9 @@ static int start_run_body(void *arg) {
 int execution_run(Execution *e, const ExecutionCall *c) {
   Run r = {e, c};
   e->sizes->refused = false;
-  return error_guard_stage(e->arena, "run", start_run_body, &r);
+  int code = error_guard_stage(e->arena, "run", start_run_body, &r);
+  execute_leave_pool(e);
+  return code;
 }
 
 static int prepare_run_body(void *arg) {
@@ -728,7 +732,9 @@ int execution_check(Execution *e, const nereid_tensor *inputs, int n, bool data)
 int execution_prepare(Execution *e, const nereid_tensor *inputs, int n) {
   Run r = {e, &(ExecutionCall){.inputs = inputs, .ninputs = n}};
   e->sizes->refused = false;
-  return error_guard(e->arena, prepare_run_body, &r);
+  int code = error_guard(e->arena, prepare_run_body, &r);
+  execute_leave_pool(e);
+  return code;
 }
 
 /* ---- what there is ---- */

@@ -9,6 +9,7 @@
 #include "planner/compile/buffer_weight.h"
 #include "planner/messages.h"
 #include "planner/plan/memory_report.h"
+#include "runtime/launch/pools.h"
 #include "runtime/support/array.h"
 
 /* ---- records of indices that were out of range (PLAN_RECORD in planner/plan/plan.h) ----
@@ -184,7 +185,9 @@ void execute_free_memory(Execution *e) {
   forget_captured(e);
   for (uint32_t i = 0; e->buffers && i < e->plan->nbuffers; i++)
     nereid_free(e->device, e->buffers[i].own);
-  nereid_free(e->device, e->pool);
+  execute_leave_pool(e);
+  if (e->on_host) pools_leave(e->device);
+  else nereid_free(e->device, e->pool);
   execute_free_records(e);
 }
 
@@ -326,8 +329,17 @@ static int find_offsets(Execution *e, MemoryItem *items, uint32_t n) {
   return e->pool_used < 0 ? error_set(NEREID_E_MEMORY, E_GRAPH_TEMPORARIES) : 0;
 }
 
+/* Runs on the host have memory in turn, from their first step to their last one. */
+void execute_leave_pool(Execution *e) {
+  if (!e->on_host || !e->pool) return;
+  pools_give_back(e->device, e->pool, e->pool_bytes);
+  e->pool = NULL;
+}
+
 static int grow_pool(Execution *e) {
   if (e->pool && e->pool_used <= e->pool_bytes) return 0;
+  execute_leave_pool(e);
+  if (e->on_host) return pools_take(e->device, e->pool_used, &e->pool, &e->pool_bytes);
   nereid_free(e->device, e->pool);
   e->pool = NULL;
   e->pool_bytes = e->pool_used;
@@ -341,7 +353,8 @@ static bool is_in_pool(const BufferState *b) {
 /* Is that temporary one that the caller lends, whose bytes are known?  The constant part runs
  * before there is a run. */
 static bool execute_is_lent(const Execution *e, const BufferState *b) {
-  return e->lends && b->bytes >= LENT_BYTES && (!b->nuses || b->uses[0].step >= plan_once(e->plan));
+  bool in_steps = !b->nuses || b->uses[0].step >= plan_once(e->plan);
+  return e->lends && e->memory.take && b->bytes >= LENT_BYTES && in_steps;
 }
 
 /* Their offsets; the memory itself is a run's. */
@@ -353,7 +366,7 @@ static int place_in_pool(Execution *e) {
     b->lent = execute_is_lent(e, b);
     if (!b->lent) e->items[n++] = (MemoryItem){b->bytes, b->plan->first, b->plan->last, 0};
   }
-  bool planned = e->plan->pool && !e->lends;
+  bool planned = e->plan->pool && !(e->lends && e->memory.take);
   int code = planned ? take_offsets(e, e->items) : find_offsets(e, e->items, n);
   for (uint32_t i = 0; i < e->plan->nbuffers && !code; i++)
     if (is_in_pool(&e->buffers[i])) e->buffers[i].offset = e->items[at++].offset;

@@ -88,7 +88,8 @@ struct Execution {
   BufferState *buffers;
   StepState *steps;
   MemoryItem *items; /* of temporaries */
-  char *pool;        /* of all temporaries; NULL: there is none yet, or the caller has it */
+  char *pool;        /* of all temporaries; NULL: there is none yet, or the caller has it, or no run
+                        goes on, on the host (pools.h) */
   int64_t pool_bytes, pool_used;
   char *pool_at;   /* where temporaries are */
   bool pool_moved; /* launches have them elsewhere */
@@ -125,6 +126,8 @@ int execute_find_weights(Execution *e);
 int execute_allocate_buffers(Execution *e);
 /* The pool of the caller's that has room for temporaries, or one of ours. */
 int execute_place_temporaries(Execution *e, ExecutionMemory given);
+/* After a run, or the constant part. */
+void execute_leave_pool(Execution *e);
 /* After the constant part has run: what it alone uses is freed. */
 void execute_release(Execution *e);
 /* Weights and constants are the executable's from now on, for all executions.  Under the lock. */

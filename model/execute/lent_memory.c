@@ -10,7 +10,7 @@
 
 /* Sizes that data decides, and loops, need all of the memory before the steps. */
 bool execute_may_lend(const Execution *e) {
-  return e->memory.take && !e->plan->nreads && !e->plan->nloops && !e->interprets &&
+  return e->memory.output && !e->plan->nreads && !e->plan->nloops && !e->interprets &&
          e->of->replay != REPLAY_ALWAYS;
 }
 

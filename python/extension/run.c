@@ -391,18 +391,21 @@ static int lend_memory(Running *r) {
 }
 
 /* run_lent(inputs, forms, empty, bytes, workspace, stream): a list of tensors.  Output i is
- * empty(*forms[i]), made when a step writes it; large temporaries are empty((n,), (1,), bytes); the
- * list of inputs loses each that no later step reads, and is empty in the end. */
+ * empty(*forms[i]), made when a step writes it; large temporaries are empty((n,), (1,), bytes), or
+ * in the workspace where `bytes` is None; the list of inputs loses each that no later step reads,
+ * and is empty in the end. */
 PyObject *executable_run_lent(PyObject *self, PyObject *args) {
-  static const nereid_run_memory memory = {NULL, take_memory, give_memory_back, make_lent_output,
-                                           drop_input};
+  static const nereid_run_memory all = {NULL, take_memory, give_memory_back, make_lent_output,
+                                        drop_input};
+  static const nereid_run_memory tensors = {NULL, NULL, NULL, make_lent_output, drop_input};
   PyObject *workspace, *out = NULL;
   unsigned long long stream;
   Running r = {
-      .x = (ExecutableObject *)self, .state = state_of_type(Py_TYPE(self)), .memory = &memory};
+      .x = (ExecutableObject *)self, .state = state_of_type(Py_TYPE(self)), .memory = &tensors};
   if (!PyArg_ParseTuple(args, "O!O!OOOK", &PyList_Type, &r.given_inputs, &PyTuple_Type, &r.forms,
                         &r.empty, &r.bytes, &workspace, &stream))
     return NULL;
+  if (r.bytes != Py_None) r.memory = &all;
   r.options.native_stream = (void *)(uintptr_t)stream;
   int code = start_running(&r, r.given_inputs);
   if (!code && PyTuple_Size(r.forms) != r.noutputs) {

@@ -22,6 +22,7 @@
 typedef struct DeviceOps DeviceOps;
 typedef struct ReplayItem ReplayItem; /* runtime/device/replay.h */
 typedef struct DeviceLibraries DeviceLibraries; /* runtime/library */
+typedef struct DevicePool DevicePool; /* pools.h */
 
 /* A piece of memory that the device knows: the interpreters check accesses against these. */
 typedef struct Allocation {
@@ -53,6 +54,8 @@ struct nereid_device {
   pthread_mutex_t lock; /* of the allocations and of `state` where it says so */
   Allocation *allocations;
   DeviceWatch *watches; /* under the lock */
+  DevicePool *pools;    /* pools.h; under the lock, with their users */
+  uint32_t pool_users;
   void *state; /* the device's own */
   pthread_mutex_t library_lock;
   DeviceLibraries *libraries; /* under that lock; NULL: none was asked for */

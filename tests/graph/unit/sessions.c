@@ -259,6 +259,7 @@ typedef struct {
   bool saves; /* saves_memory */
   bool lends; /* the device takes memory step by step */
   int taken;  /* temporaries */
+  bool pooled; /* temporaries are in the workspace */
 } LentCase;
 
 static void lent(LentCase c) {
@@ -269,6 +270,7 @@ static void lent(LentCase c) {
   nereid_session *session = NULL;
   Lender l = {0};
   nereid_run_memory m = {&l, take, give_back, make_output, input_done};
+  if (c.pooled) m.take = NULL, m.give_back = NULL;
   float *x = NULL, *w = NULL;
   check(!posix_memalign((void **)&x, 64, LENT_ROWS * LENT_WIDTH * 4) &&
             !posix_memalign((void **)&w, 64, LENT_WIDTH * LENT_WIDTH * 4),
@@ -754,6 +756,8 @@ int main(void) {
   lent((LentCase){LENT, "cpu", NULL, false, true, 1});
   lent((LentCase){LENT, "cpu", NULL, true, true, 1});
   lent((LentCase){LENT, "cpu", "eager", false, true, 1});
+  lent((LentCase){LENT, "cpu", NULL, true, true, 0, true});
+  lent((LentCase){LENT_OVER, "cpu", NULL, true, true, 0, true});
   lent((LentCase){LENT, "interp", NULL, false, false, 0});
   lent((LentCase){LENT_CONSTANT, "cpu", NULL, false, true, 1});
   lent((LentCase){LENT_OVER, "cpu", NULL, false, true, 1});

@@ -387,7 +387,7 @@ class Program:
 
     def _executable(self, plan: SegmentPlan) -> Compiled:
         source, _ = plan.text()
-        lends = self._lends and plan.device.type == "cuda"
+        lends = self._lends
         released = plan.released(set(self.placeholders))
         overwritten = plan.overwritten(released) if self._overwrites else ()
         released = released if lends else None

@@ -393,7 +393,7 @@ class Compiled:
                    for i, node in enumerate(plan.inputs) if node in held]
         self.held = Held(weights) if weights else None
         self.renewals = 0
-        self.graph = self.executable = None
+        self.executable = None
         self.title = "a segment"
         orders = [(i, self._order(node)) for i, node in enumerate(plan.inputs)]
         self.orders = [(i, order) for i, order in orders if order]
@@ -426,7 +426,7 @@ class Compiled:
             if self.plan is None:
                 raise
             raise Refused(refusals(error, self.text, self.plan)) from error
-        self.graph, self.executable = graph, executable
+        self.executable = executable
 
     def _renew(self, values: list) -> None:
         """Weights were written, or are others.  Where that comes again they are inputs."""
@@ -441,8 +441,8 @@ class Compiled:
             return dict(self.__dict__)
         state = {**self.__dict__, "places": self._places(),
                  "bytes": self.executable.bytes(False)}
-        for name in ("plan", "text", "graph", "executable", "allocate", "empty", "device"):
-            state.pop(name, None)  # one that was stored before has no graph
+        for name in ("plan", "text", "executable", "allocate", "empty", "device"):
+            state.pop(name, None)
         return state
 
     def load(self) -> None:
@@ -578,8 +578,10 @@ class Compiled:
             made = [tensor if sizes is None else _shrink(tensor, sizes) for tensor, sizes in found]
         elif self.lends:
             values.clear()
-            made = self.executable.run_lent(given, self.forms, self.empty, torch.uint8, workspace,
-                                            stream)
+            # Temporaries on CPUs are in memory that segments have in turn: blocks of many sizes
+            # would leave gaps in the heap.
+            made = self.executable.run_lent(given, self.forms, self.empty,
+                                            torch.uint8 if self.cuda else None, workspace, stream)
         else:
             made = [self.empty(*form) for form in self.forms]
             self.executable.run(given, made, None, workspace, stream)
