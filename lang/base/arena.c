@@ -15,7 +15,7 @@ enum { CHUNK_MIN = 32, CHUNK_MAX = 32 };
 #else
 /* Each chunk is four times the last, and so larger than all before it: malloc then learns to keep
  * as much between compilations, instead of giving it back to the system to fault it in anew. */
-enum { CHUNK_MIN = 1 << 16, CHUNK_MAX = 1 << 26 };
+enum { CHUNK_MIN = 1 << 12, CHUNK_MAX = 1 << 26 };
 #endif
 
 /* The address sanitizer poisons the gaps between objects. */

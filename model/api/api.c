@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "graph/analysis/attention.h"
 #include "model/api/api.h"
 #include "model/execute/library_calls.h"
@@ -328,6 +332,17 @@ static int make_executable(nereid_executable *e, nereid_graph *g, const nereid_g
   return api_describe(e);
 }
 
+/* What planning and compiling a large model took goes back to the system: the C library keeps the
+ * ends of its heaps, in each thread's one, which first runs would not use. */
+static void return_memory(const Model *m) {
+  enum { LARGE = 4 << 20 };
+#ifdef __GLIBC__
+  if (m && arena_size(m->arena) >= LARGE) malloc_trim(0);
+#else
+  (void)m;
+#endif
+}
+
 int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_device *d,
                           const nereid_graph_options *o) {
   REQUIRE_OUT(out);
@@ -343,6 +358,7 @@ int nereid_executable_new(nereid_executable **out, nereid_graph *g, nereid_devic
   e->device = d;
   int code = make_executable(e, g, o);
   if (!code) api_stored_keep(e, &key);
+  return_memory(e->model);
   if (code) nereid_executable_free(e);
   else *out = e;
   return code;

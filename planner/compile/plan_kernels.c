@@ -79,6 +79,18 @@ static void kernel_cache_close(PlanKernels *k) {
   k->cache = NULL;
 }
 
+static int open_module(PlanKernels *k) {
+  if (k->module || !k->plan->nsteps) return 0;
+  return nereid_module_open(&k->module, &k->source, NULL, NULL);
+}
+
+/* The source as it was read is larger than all else that an executable keeps.  It is read again
+ * where kernels are wanted that depend on sizes. */
+static void close_module(PlanKernels *k) {
+  nereid_module_free(k->module);
+  k->module = NULL;
+}
+
 int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   *k = (PlanKernels){.arena = a, .names = pool_new(a), .plan = p, .device = d};
   /* C compilers take all the time there is, and CPUs load from any address. */
@@ -88,7 +100,8 @@ int kernels_open(PlanKernels *k, Arena *a, const Plan *p, nereid_device *d) {
   k->source.text = p->source;
   k->source.size = strlen(p->source);
   k->asserts = strstr(p->source, "tl.device_assert(") != NULL;
-  return p->nsteps ? nereid_module_open(&k->module, &k->source, NULL, NULL) : 0;
+  k->of_step = ARENA_ARRAY(a, PlanKernel *, p->nsteps);
+  return open_module(k);
 }
 
 void kernels_close(PlanKernels *k) {
@@ -97,7 +110,7 @@ void kernels_close(PlanKernels *k) {
     free(k->list.data[i]->message);
   }
   kernel_cache_close(k);
-  nereid_module_free(k->module);
+  close_module(k);
   *k = (PlanKernels){0};
 }
 
@@ -191,7 +204,8 @@ static int steady_parameters(const Specialize *s) {
 
 static int specialize(Specialize *s) {
   const PlanStep *step = s->step;
-  int code = nereid_module_find(&s->info, s->k->module, step->kernel);
+  int code = open_module(s->k);
+  if (!code) code = nereid_module_find(&s->info, s->k->module, step->kernel);
   if (code) return code;
   s->nargs = 0;
   s->args = ARENA_ARRAY(s->arena, nereid_arg, (size_t)step->nargs + step->nconstexprs);
@@ -309,8 +323,10 @@ static void count_programs(const PlanKernels *k, const PlanStep *s, PlanKernel *
 }
 
 int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out) {
-  *out = NULL;
-  if (!sizes && kernels_depend(s)) return 0;
+  bool depends = kernels_depend(s);
+  PlanKernel **known = &k->of_step[s - k->plan->steps];
+  *out = depends ? NULL : *known;
+  if (*out || (!sizes && depends)) return 0;
   Specialize spec = {.k = k, .arena = arena_child(k->arena), .step = s, .sizes = sizes};
   int code = specialize(&spec);
   if (!code) {
@@ -318,6 +334,7 @@ int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKern
     *out = namemap_get(&k->by_key, key);
     if (!*out) code = make_kernel(k, (Specialize){.k = k, .step = s, .sizes = sizes}, key, out);
     if (!code) count_programs(k, s, *out);
+    if (!code && !depends) *known = *out;
   }
   arena_free(spec.arena);
   return code;
@@ -413,6 +430,7 @@ int kernels_compile(PlanKernels *k) {
   size_t n = k->list.len - k->compiled;
   Work w = {k, ARENA_ARRAY(k->arena, nereid_image *, n), k->compiled};
   if (n == 0) return 0;
+  close_module(k);
   kernel_cache_open(k);
   compile_count_start(&k->count, n);
   parallel_for(n, compile_kernel_at, &w);

@@ -48,7 +48,8 @@ typedef struct {
   Pool *names;
   const Plan *plan;
   nereid_device *device;
-  nereid_module *module; /* the source, for its parameters */
+  nereid_module *module; /* the source, for its parameters; NULL: it is not read now */
+  PlanKernel **of_step;  /* of the plan's steps that depend on no sizes, once they were found */
   nereid_source source;
   NameMap sources; /* by kernel: the part of the source that it needs */
   Cache *cache;    /* open while kernels are compiled */
@@ -74,7 +75,7 @@ void kernels_close(PlanKernels *k);
  * begin, the kernel has a variant for multiples of 16 as well, which a launch takes where it can.
  * So nothing is compiled for a run's sizes, but for constexprs that depend on symbols: these are
  * compiled for the values that symbols have now (`sizes`).  Without `sizes`, NULL in *out for such
- * a step. */
+ * a step, which is one of the plan's. */
 int kernels_find(PlanKernels *k, const PlanStep *s, const Sizes *sizes, PlanKernel **out);
 /* The step's kernel as a request, to be compiled by the caller: where rows begin at multiples of
  * 16. */
