@@ -231,6 +231,15 @@ def _shrink(tensor: Any, sizes: tuple[int, ...]) -> Any:
 # ---- sequences and optional inputs ----
 
 
+def _placed(compiled: _Compiled, results: list, given: Sequence | None) -> list:
+    """The results in the model's order: those of the executable, or the tensors given for them."""
+    places: list = [None] * compiled.places
+    for i, (item, (made, sizes)) in enumerate(zip(compiled.outputs, results)):
+        tensor = given[i] if given and given[i] is not None else made
+        places[item[4]] = tensor if sizes is None else _shrink(tensor, sizes)
+    return places
+
+
 def _items(value: Any) -> Sequence:
     return value if isinstance(value, (list, tuple)) else () if value is None else (value,)
 
@@ -284,6 +293,7 @@ class Model:
         self._lock = threading.Lock()
         self._static: set[str] = set()
         self._strings: Strings | None = strings
+        self._takes_arrays = device == "cpu" and not bound and strings is None
         if executable is not None:
             self._executables[self._whole_name(device)] = _compiled(executable)
         elif device is not None:
@@ -438,6 +448,10 @@ class Model:
         or a dict by name.  `stream` is a CUDA stream (an integer, or PyTorch's); the default is
         PyTorch's current one, in which the run is when this returns.
         """
+        if out is None and device is None and stream is None and not (named and inputs):
+            results = self._run_alike((named,) if named else inputs)
+            if results is not None:
+                return results
         values, texts = self._numbers(self._values(inputs, named))
         name = self._whole_name(device or self._place(values))
         compiled = self._on(name)
@@ -465,11 +479,38 @@ class Model:
         pointers = given and [_describe_given(t) for t in given]
         results = compiled.executable.run([_describe(v) for v in values], pointers, allocate,
                                           workspace, number)
-        places: list = [None] * compiled.places
-        for i, (item, (made, sizes)) in enumerate(zip(compiled.outputs, results)):
-            tensor = given[i] if given and given[i] is not None else made
-            places[item[4]] = tensor if sizes is None else _shrink(tensor, sizes)
+        places = _placed(compiled, results, given)
         return places if texts is None else self._strings.taken(places, texts)
+
+    def _run_alike(self, given: Sequence) -> list | None:
+        """run() of NumPy's arrays, or of PyTorch's tensors, by position or in one dict, where only
+        a CPU can be meant: a call of a small model takes a third less.  None: it is none."""
+        if not self._takes_arrays or not given:
+            return None
+        if type(given[0]) is dict:
+            given = self._in_order(given)
+            if not given:
+                return None
+        kind = type(given[0])
+        arrays = kind is getattr(sys.modules.get("numpy"), "ndarray", 0)
+        tensors = kind is getattr(sys.modules.get("torch"), "Tensor", 0)
+        if not (arrays or tensors):
+            return None
+        for value in given:
+            if type(value) is not kind or (tensors and not value.is_cpu):
+                return None
+        compiled = self._on("cpu")
+        allocate = _torch_allocator("cpu", compiled.allocators) if tensors else _numpy_allocate
+        return _placed(compiled, compiled.executable.run([_describe(v) for v in given], None,
+                                                         allocate, None, 0), None)
+
+    def _in_order(self, given: Sequence) -> list | None:
+        """The values of one dict in the order of the inputs; None: other names are asked for."""
+        named, inputs = given[0], self._on("cpu").inputs
+        if len(given) != 1 or len(named) != len(inputs):
+            return None
+        values = [named.get(item[0]) for item in inputs]
+        return None if any(value is None for value in values) else values
 
     @staticmethod
     def _given(compiled: _Compiled, out) -> list | None:
