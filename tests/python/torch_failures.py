@@ -5,7 +5,8 @@ with a warning that names a node and its line.
 Each function fails in one of the programs that call it; with `--all` in each of them; with an
 argument those whose names contain it: `torch_failures.py segment.`.
 """
-import contextlib, importlib, logging, os, pathlib, pkgutil, shutil, sys, tempfile, threading, types
+import contextlib, importlib, logging, os, pathlib, pkgutil, shutil, subprocess, sys, tempfile
+import threading, types
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -331,12 +332,32 @@ def check_failing_warning():
         tally.check(same(got, want) and len(told) == 1, f"{name} fails, too: {got}, {lines}")
 
 
+WITHOUT = """
+import torch
+for step in (torch.exp, torch.sin):
+    print(torch.compile(lambda x: step(x) + 1, backend="nereid")(torch.zeros(9)).sum().item())
+"""
+
+
+def check_missing_compiler(folder):
+    """A machine without a C compiler computes by PyTorch, and is told once."""
+    env = {**os.environ, "PATH": folder, "NEREID_CACHE_DIR": folder,
+           "PYTHONPATH": str(BUILD / "python")}
+    env.pop("CC", None)
+    done = subprocess.run([sys.executable, "-c", WITHOUT], env=env, capture_output=True, text=True,
+                          check=False)
+    told = done.stderr.count("no C compiler found")
+    tally.check(done.stdout.split() == ["18.0", "9.0"] and told == 1,
+                f"no compiler: {done.stdout} {done.stderr}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder + "/cache"
         words = [word for word in sys.argv[1:] if word != "--all"]
         check_injected([""] if "--all" in sys.argv else words or None)
         check_failing_warning()
+        check_missing_compiler(folder)
 
 
 if __name__ == "__main__":

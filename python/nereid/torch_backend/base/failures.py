@@ -128,6 +128,8 @@ def _description(error: BaseException, graph: torch.fx.Graph) -> str:
 class Warnings:
     """One for each graph of TorchDynamo, whose forward and backward may fail both."""
 
+    tool_told = False  # of the process: it lacks a compiler for all graphs
+
     def __init__(self):
         self.told = self.repeated = self.dense = False
 
@@ -141,6 +143,11 @@ class Warnings:
         log.log(level, "%s can't be compiled, and PyTorch runs it: %s", what,
                 _description(error, graph))
         log.info("the failure", exc_info=error)
+
+    def warn_of_tool(self, error: errors.NereidError) -> None:
+        """Warns of a machine's first failure to run a C compiler or an assembler."""
+        level, Warnings.tool_told = (logging.INFO if Warnings.tool_told else logging.WARNING), True
+        log.log(level, "PyTorch runs what can't be compiled: %s", error)
 
     def warn_of_dense(self, node, reason: str, size: int) -> None:
         """Warns of the first attention whose scores are all in memory; `size` is their number."""

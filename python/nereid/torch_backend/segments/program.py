@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 import torch
 
+from nereid.errors import TOOL, NereidError
 from nereid.host_memory import CAN_TELL
 from nereid.torch_backend.base.draws import is_seeded, without_seed
 from nereid.torch_backend.base.failures import Warnings, boxed, has_eager_form
@@ -102,7 +103,7 @@ class _Work(threading.Thread):
         self.compile()
 
     def compile(self) -> None:
-        problems: dict = {}
+        problems, cause = {}, None
         try:
             for segment in self.segments:
                 try:
@@ -110,7 +111,10 @@ class _Work(threading.Thread):
                         segment.compile()
                 except Refused as refused:
                     problems.update(refused.nodes)
+                    cause = refused.__cause__
             self.problem = Refused(problems) if problems else None
+            if self.problem:
+                self.problem.__cause__ = cause
         except Exception as error:
             self.problem = error
 
@@ -303,6 +307,9 @@ class Program:
                 self._check()
                 return
             except Refused as problem:
+                cause = problem.__cause__
+                if isinstance(cause, NereidError) and cause.code == TOOL:
+                    self.warnings.warn_of_tool(cause)
                 self._begin({**self._refused, **problem.nodes})
         raise RuntimeError("a graph has too many nodes that are refused one after the other")
 
