@@ -58,9 +58,10 @@ typedef double vf64 VECTOR(double);
 /* A function that adds to rows of vectors of sums, sums_row bytes apart, in so many steps
  * the products of so many numbers of each row, left_step bytes apart, and of vectors,
  * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`
- * bytes after these is prefetched, if it is not 0.  `before` changes the sums first,
- * `turn` each number.  Kinds of sums: ADDED to those in memory; MADE there, from zeros;
- * STORED by the function `sums_row`, in rows of results, of which NULL is none.
+ * bytes after these is prefetched, if it is not 0, and a line from `next` on for each
+ * `every` numbers.  `before` changes the sums first, `turn` each number.  Kinds of sums:
+ * ADDED to those in memory; MADE there, from zeros; STORED by the function `sums_row`, in
+ * rows of results, of which NULL is none.
  * It is compiled at -O2 where the rest of a unit is not. */
 #ifdef __clang__
 #define ADDING COMMON
@@ -76,10 +77,11 @@ typedef double vf64 VECTOR(double);
 #define STORED_PLACE char *const *sums, bool stream
 #define STORED_BEGIN MADE_BEGIN
 #define STORED_END(V, store, s) if (sums[i]) store(sums[i] + j * vector, s, stream)
-#define BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, V, \
-    load, vload, vsplat, add, before, turn) \
+#define BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, \
+    every, V, load, vload, vsplat, add, before, turn) \
   ADDING void name(kind##_PLACE, char *const *left, char *const *right, int steps, \
-      int64_t depth) { \
+      int64_t depth, const char *next) { \
+    (void)next; \
     const int64_t vector = sizeof(V); \
     V s[(rows) * (vectors)]; \
     UNROLL(rows) for (int i = 0; i < rows; i++) \
@@ -91,6 +93,10 @@ typedef double vf64 VECTOR(double);
       UNROLL(rows) for (int i = 0; i < rows; i++) a[i] = left[i]; \
       for (int64_t k = 0, at = 0; k < depth; k++, at += left_step, y += right_row) { \
         V b[vectors]; \
+        if ((every) && k % (every ? every : 1) == 0) { \
+          __builtin_prefetch(next, 0, 2); \
+          next += 64; \
+        } \
         UNROLL(vectors) for (int j = 0; j < vectors; j++) { \
           if (ahead) __builtin_prefetch(y + ahead + j * vector, 0, 2); \
           b[j] = vload(y + j * vector); \
@@ -432,7 +438,7 @@ COMMON void launch_all(Launch *l, Team *team, double ns) {
 /* Kernel by_transposed of transposed_operand.py. */
 #ifndef NEREID_HAS_nereid_fma_f32_4x2_64_4_64_made
 #define NEREID_HAS_nereid_fma_f32_4x2_64_4_64_made
-BLOCK_OF_SUMS(MADE, nereid_fma_f32_4x2_64_4_64_made, 4, 2, 64, 4, 64, 0,
+BLOCK_OF_SUMS(MADE, nereid_fma_f32_4x2_64_4_64_made, 4, 2, 64, 4, 64, 0, 0,
     vf32, load_f32, vload_kept_f32, vsplat_f32, vfma_f32)
 #endif
 /* One program; its lanes run together. */
@@ -469,7 +475,7 @@ static void by_transposed_program(const char *args, const uint32_t *grid, uint32
       _Alignas(64) char *rows[4];
       for (int a_3 = 0; a_3 < 4; a_3++) rows[a_3] = t21 + 256*a_2 + 64*a_3;
       char *const vectors = shared + t11;
-      nereid_fma_f32_4x2_64_4_64_made((char *)&product[8*a_2], rows, &vectors, 1, 16);
+      nereid_fma_f32_4x2_64_4_64_made((char *)&product[8*a_2], rows, &vectors, 1, 16, 0);
     }
   }
   char *t18 = out_ptr + t12; /* transposed_operand.py:14 */
