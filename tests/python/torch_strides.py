@@ -197,6 +197,43 @@ def check_random(is_open):
                         f"{tuple(x.shape)}, {x.stride()} at {indices}: {wrong}, not {right}")
 
 
+class Encoder(torch.nn.Module if torch else object):
+    """A convolution whose transposed result is the residual of a block: eager mode's sums have its
+    order."""
+
+    def __init__(self):
+        super().__init__()
+        self.window, self.norm = torch.nn.Conv1d(5, 16, 3, padding=1), torch.nn.LayerNorm(16)
+        self.up, self.down = torch.nn.Linear(16, 32), torch.nn.Linear(32, 16)
+
+    def forward(self, sound):
+        x = F.gelu(self.window(sound)).permute(0, 2, 1)
+        x = x + self.down(F.gelu(self.up(self.norm(x))))
+        return x + self.norm(x).tanh()
+
+
+def check_saved():
+    """What is saved for gradients is in the order in which kernels compute it: rows of what follows
+    a product, channels last of a signal; results and gradients have eager mode's strides."""
+    for batch in (1, 3):
+        torch._dynamo.reset()
+        model, sound, saved = Encoder(), torch.randn(batch, 5, 24, requires_grad=True), []
+        compiled = torch.compile(model, backend="nereid")
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+            got = compiled(sound)
+        want = model(sound)
+        tally.check(got.stride() == want.stride(), f"{batch}: {got.stride()}, not {want.stride()}")
+        gradients = [torch.autograd.grad(y.square().sum(), [sound, *model.parameters()])
+                     for y in (got, want)]
+        tally.check(all(torch.allclose(a, b, atol=1e-4) and a.stride() == b.stride()
+                        for a, b in zip(*gradients)), f"{batch}: gradients")
+        rows = [t.stride() for t in saved if t.shape == (batch, 24, 16)]
+        tally.check(rows and all(strides[1:] == (16, 1) for strides in rows), f"{batch}: {rows}")
+        signals = [t.stride() for t in saved if t.shape == (batch, 16, 24)]
+        tally.check(signals and all(strides[1:] == (1, 16) for strides in signals),
+                    f"{batch}: {signals}")
+
+
 def main():
     if torch is None:
         print("1 skipped: no torch")
@@ -210,6 +247,7 @@ def main():
     check_ties()
     check_random(False)
     check_random(True)
+    check_saved()
     tally.check(not warnings, f"warnings: {warnings[:1]}")
     return tally.report()
 

@@ -37,7 +37,7 @@ from nereid.torch_backend.passes.saved import save_less
 from nereid.torch_backend.passes.seeds import replace_random
 from nereid.torch_backend.passes.size_floats import replace_size_floats
 from nereid.torch_backend.passes.size_sums import expand_size_sums
-from nereid.torch_backend.passes.strides import (report_strides, save_images_channels_last,
+from nereid.torch_backend.passes.strides import (choose_saved_strides, report_strides,
                                                  take_strides)
 from nereid.torch_backend.passes.written_regions import give_written
 from nereid.torch_backend.segments.called import called_modules
@@ -84,7 +84,7 @@ def _compile(module: torch.fx.GraphModule, examples, settings: Settings, kind: s
         replace_size_floats(part)
         make_constants_in_place(part)
     if kind == "forward":
-        save_images_channels_last(module)
+        choose_saved_strides(module)
         report_strides(module)
         _keep_saved()
     elif kind == "backward":

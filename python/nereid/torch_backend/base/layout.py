@@ -46,16 +46,16 @@ def _is_dense(sizes: Sequence, strides: Sequence, order: Sequence[int]) -> bool:
 
 def memory_order(sizes: Sequence, strides: Sequence) -> tuple[int, ...] | None:
     """The axes from the outermost in memory to the innermost; None: the tensor has gaps or repeats
-    elements.  Axes of one element keep their place before the axis that follows them."""
+    elements.  Axes of one element are at their own places, as in what others permute."""
     axes = tuple(range(len(sizes)))
     if any(is_known(size == 0) for size in sizes) or _is_dense(sizes, strides, axes):
         return axes
     steps = [size_hint(stride) for stride in strides]
-    for axis in reversed(axes[:-1]):
-        if is_known(sizes[axis] == 1):
-            steps[axis] = steps[axis + 1]
-    order = tuple(sorted(axes, key=lambda axis: -steps[axis]))
-    return order if _is_dense(sizes, strides, order) else None
+    single = [axis for axis in axes if is_known(sizes[axis] == 1)]
+    order = sorted((axis for axis in axes if axis not in single), key=lambda axis: -steps[axis])
+    for axis in single:
+        order.insert(axis, axis)
+    return tuple(order) if _is_dense(sizes, strides, order) else None
 
 
 def has_plain_strides(sizes: Sequence, strides: Sequence) -> bool:

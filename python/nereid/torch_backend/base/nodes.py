@@ -54,6 +54,14 @@ def storage_of(node) -> int | None:
     return value.untyped_storage()._cdata if is_tensor(value) else None
 
 
+def is_pointwise(node) -> bool:
+    """Does it compute each element from those at the same place?"""
+    target = node.target
+    return isinstance(target, torch._ops.OpOverload) and (
+        torch.Tag.pointwise in target.tags
+        or target is torch.ops.prims.convert_element_type.default)
+
+
 def is_view(node) -> bool:
     """Is it another form of its first operand, and nothing else?"""
     if node.op != "call_function" or not node.args or node.kwargs:

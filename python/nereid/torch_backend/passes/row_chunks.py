@@ -18,7 +18,7 @@ import torch
 from torch.utils.checkpoint import CheckpointPolicy
 
 from nereid.torch_backend.base.log import log
-from nereid.torch_backend.base.nodes import is_tensor
+from nereid.torch_backend.base.nodes import is_pointwise, is_tensor
 from nereid.torch_backend.base.settings import Settings
 
 aten, prims = torch.ops.aten, torch.ops.prims
@@ -39,12 +39,6 @@ class _Unfit(Exception):
 
 def _value(node):
     return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
-
-
-def _is_pointwise(node) -> bool:
-    target = node.target
-    return isinstance(target, torch._ops.OpOverload) and (
-        torch.Tag.pointwise in target.tags or target is prims.convert_element_type.default)
 
 
 def _is_product(node) -> bool:
@@ -206,7 +200,7 @@ class _Region:
             return axes
         if target in _REDUCTIONS or target in _AXES:
             return self._axis_rule(node)
-        if _is_pointwise(node):
+        if is_pointwise(node):
             return self._pointwise_rule(node)
         raise _Unfit(f"{target} is not row by row")
 
@@ -446,7 +440,7 @@ class _Chunk:
             args = list(torch.fx.node.map_arg(tuple(node.args), self.operand))
             if target in _REDUCTIONS or target in _AXES:
                 args[1] = self._dims(node)
-            elif _is_pointwise(node):
+            elif is_pointwise(node):
                 args = [self._aligned(node, old, new) for old, new in zip(node.args, args)]
             kwargs = torch.fx.node.map_arg(node.kwargs, self.operand)
             made = self.writer.call(target, *args, **kwargs)
