@@ -80,8 +80,10 @@ int tiling_packed_parts(const Product *p);
 
 /* For a CPU: the tile with the least time, of no more than so many rows; p NULL: sizes are open. */
 Tile tiling_cpu(const Product *p, int most_rows);
-/* Into how many parts to cut k there, where sums are in f32: a power of two, 1 for none. */
-int tiling_cpu_parts(const Product *p);
+/* Into how many parts to cut k there, where sums are in f32: a power of two, 1 for none.  Where
+ * another length has more parts, `*whole` becomes that, and the rest of k is one more; NULL: all of
+ * k. */
+int tiling_cpu_parts(const Product *p, int64_t *whole);
 /* Does the CPU at hand multiply words of so many elements by a unit for tiles? */
 bool tiling_has_tiles(int64_t word);
 /* Rows that the unit multiplies at once. */

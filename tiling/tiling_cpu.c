@@ -96,15 +96,25 @@ Tile tiling_cpu(const Product *p, int most_rows) {
   return best;
 }
 
-/* Gradients of weights sum up all positions of all images, for a few tiles. */
-int tiling_cpu_parts(const Product *p) {
-  enum { SIDE = 64, DEPTH_LEAST = 1024 };
+enum { DEPTH_LEAST = 1024 }; /* of a part */
+
+static int parts_of(const Product *p, int64_t k) {
+  enum { SIDE = 64 };
   int64_t tiles = p->batch * ((p->m + SIDE - 1) / SIDE) * ((p->n + SIDE - 1) / SIDE), parts = 1;
   bool wide = dtype_bits(p->dtype) > 32;
-  while (!wide && tiles * parts < PROCESSORS && p->k % (2 * parts) == 0 &&
-         p->k / (2 * parts) >= DEPTH_LEAST)
+  while (!wide && tiles * parts < PROCESSORS && k % (2 * parts) == 0 &&
+         k / (2 * parts) >= DEPTH_LEAST)
     parts *= 2;
   return (int)parts;
+}
+
+/* Gradients of weights sum up all positions of all images, for a few tiles, and those of logits a
+ * vocabulary, whose length is odd. */
+int tiling_cpu_parts(const Product *p, int64_t *whole) {
+  int64_t even = p->k / DEPTH_LEAST * DEPTH_LEAST;
+  int parts = parts_of(p, p->k), most = whole ? parts_of(p, even) : parts;
+  if (most > parts) *whole = even;
+  return most > parts ? most : parts;
 }
 
 /* ---- panels ---- */

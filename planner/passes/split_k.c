@@ -67,6 +67,27 @@ static Node *in_parts(Build *b, Node *x, Node *y, int parts) {
   return as_is(b, build_sum(b, build(b, op, 3, args), 1, false));
 }
 
+static Node *cut_k(Build *b, Node *x, uint32_t axis, int64_t begin, int64_t end) {
+  return build_slice(b, x, axis, build_const(b, begin), build_const(b, end), 1);
+}
+
+/* [parts, m, n] in f32 of k's elements from `begin` to `end`. */
+static Node *parts_between(Build *b, Node *x, Node *y, int parts, int64_t begin, int64_t end) {
+  Node *left = cut_into_parts(b, cut_k(b, x, 1, begin, end), parts);
+  Node *right = build_transpose(b, cut_k(b, y, 0, begin, end), 0, 1);
+  right = build_transpose(b, cut_into_parts(b, right, parts), 1, 2);
+  Arg args[] = {arg_node(left), arg_node(right), arg_dtype(DT_F32)};
+  return build(b, OP_aten_bmm_dtype, 3, args);
+}
+
+/* Parts of `whole` elements of k, which are as long as each other, and the rest, which alone has
+ * masks. */
+static void in_parts_and_rest(Build *b, Node *x, Node *y, int parts, int64_t whole) {
+  Node *sum = build_sum(b, parts_between(b, x, y, parts, 0, whole), 1, true);
+  Node *rest = parts_between(b, x, y, 1, whole, x->type.shape[1]->value);
+  as_is(b, build_add(b, sum, rest));
+}
+
 /* Products of floats of known sizes. */
 static bool is_product(const Node *n) {
   if (!graph_is(n, OP_aten_mm_default) && !graph_is(n, OP_nereid_packed_mm_default)) return false;
@@ -154,11 +175,15 @@ static void split_product(Build *b, Node *n) {
   p.k = x->type.shape[1 + batches]->value;
   p.before = n->rounds == ROUNDS_BEFORE;
   p.rounds = p.before;
-  p.uneven = !batches && !b->in.g->host && !prim_unpacks(n) && tiling_has_rings(&p);
-  int parts = b->in.g->host    ? (prim_unpacks(n) ? 1 : tiling_cpu_parts(&p))
-              : prim_unpacks(n) ? tiling_packed_parts(&p)
-                                : tiling_parts(&p);
-  if (parts > 1 && batches) batches_in_parts(b, x, y, parts);
+  bool host = b->in.g->host, packed = prim_unpacks(n);
+  p.uneven = !batches && !host && !packed && tiling_has_rings(&p);
+  int64_t whole = p.k;
+  int parts = host && packed ? 1
+              : host         ? tiling_cpu_parts(&p, batches ? NULL : &whole)
+              : packed       ? tiling_packed_parts(&p)
+                             : tiling_parts(&p);
+  if (whole < p.k) in_parts_and_rest(b, x, y, parts, whole);
+  else if (parts > 1 && batches) batches_in_parts(b, x, y, parts);
   else if (parts > 1) in_parts(b, x, y, parts);
 }
 
