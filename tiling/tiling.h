@@ -96,8 +96,8 @@ double tiling_rows_done(int64_t rows, int vectors);
 int tiling_turned_band(int rows, int64_t bytes);
 /* Bytes of a left operand that a core's caches hold beside a panel. */
 int64_t tiling_near_bytes(void);
-/* What a multiply-add costs in blocks of so many vectors, of one in blocks of four: those of few
- * have fewer sums for each load. */
+/* What a multiply-add costs in blocks of so many vectors, five at most, of one in blocks of four:
+ * those of few have fewer sums for each load. */
 double tiling_vectors_cost(int vectors);
 /* A product whose right operand is packed in panels of `width` columns, which are so many vector
  * registers; m 0: open. */

@@ -120,7 +120,7 @@ int tiling_cpu_parts(const Product *p, int64_t *whole) {
 /* ---- panels ---- */
 
 double tiling_vectors_cost(int vectors) {
-  static const double costs[] = {1.4, 1.1, 1.03, 1};
+  static const double costs[] = {1.4, 1.1, 1.03, 1, 1};
   return costs[vectors - 1];
 }
 

@@ -89,9 +89,7 @@ static int64_t rows_for(int64_t row, int vectors) {
 /* Vectors of a block of columns of so many, which are whole ones. */
 static int block_vectors(int64_t width) {
   const Machine *m = machine_find("cpu");
-  int vectors = machine_block_vectors(m);
-  while (width / m->lanes % vectors) vectors--;
-  return vectors;
+  return machine_vectors_of(m, (int)(width / m->lanes));
 }
 
 static int64_t whole_vectors(int64_t columns) { return (columns + VECTOR - 1) / VECTOR * VECTOR; }

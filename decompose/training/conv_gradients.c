@@ -539,8 +539,8 @@ static int even_parts(int64_t images, int most) {
   return most;
 }
 
-/* Is each image a part of the sum?  Then groups are copied apart image by image, which a cache
- * holds: a line has several groups'.  Not where weights are as large as images. */
+/* Is each image a part of the sum?  Then groups are copied apart image by image, where a cache
+ * holds one: a line has several groups'.  Not where weights are as large as images. */
 static bool sums_by_image(const ConvGradient *c, const Node *slid, const Node *other) {
   enum { IMAGE = 4 };
   int64_t image = other->type.shape[1]->value, input = slid->type.shape[1]->value, weight = 1;
@@ -549,7 +549,8 @@ static bool sums_by_image(const ConvGradient *c, const Node *slid, const Node *o
     image *= other->type.shape[i + 2]->value;
     input *= slid->type.shape[i + 2]->value;
   }
-  return IMAGE * weight <= image + input;
+  bool near = input * (int64_t)sizeof(float) <= tiling_near_bytes();
+  return near && IMAGE * weight <= image + input;
 }
 
 /* y[parts of the sum of each of so many groups, ..], or of each image's groups, added up. */

@@ -253,12 +253,14 @@ static int32_t largest_divisor(int32_t n, int32_t most) {
   return most;
 }
 
-/* On a CPU the block is cut from an axis's innermost register digit; on a GPU all is unrolled. */
+/* On a CPU the block is cut from an axis's innermost register digit; on a GPU all is unrolled.
+ * want 0: the columns of a block. */
 static DimMask block_axis(Bind *s, int axis, int32_t want) {
   for (int d = s->ndims - 1; d >= 0; d--) {
     if (s->dims[d].axis != axis || !hw_in_thread(s->dims[d].hw)) continue;
-    int before = s->ndims;
-    bind_split_dim(s, d, largest_divisor(s->dims[d].extent, want));
+    int before = s->ndims, extent = s->dims[d].extent;
+    bind_split_dim(s, d, want ? largest_divisor(extent, want)
+                              : machine_vectors_of(s->u->machine, extent));
     return (DimMask)1 << (s->ndims > before ? d + 1 : d);
   }
   return 0;
@@ -275,7 +277,7 @@ static Block plan_block(Bind *s, int rank, int32_t rows, int32_t columns) {
   const Machine *m = s->u->machine;
   bool expands = machine_has(m, HAS_EXPANDED_LOOPS);
   if (!expands) {
-    b.cols = block_axis(s, rank - 1, columns ? columns : machine_block_vectors(m));
+    b.cols = block_axis(s, rank - 1, columns);
     int before = s->ndims, vectors = b.cols ? s->dims[__builtin_ctzll(b.cols)].extent : 1;
     b.rows = block_axis(s, rank - 2, rows ? rows : machine_block_rows(m, vectors));
     if (s->ndims > before) b.cols = shift_mask(b.cols, __builtin_ctzll(b.rows));

@@ -92,6 +92,13 @@ int machine_block_vectors(const Machine *m) {
   return m->regs >= MANY_REGISTERS ? OF_MANY : OF_FEW;
 }
 
+int machine_vectors_of(const Machine *m, int vectors) {
+  enum { FIVE = 5, FEW = 3 };
+  int most = machine_block_vectors(m), n = most;
+  while (vectors % n) n--;
+  return n < FEW && most > FEW && vectors % FIVE == 0 ? FIVE : n;
+}
+
 /* A row has an address, so more rows than these do without registers for addresses. */
 int machine_block_rows(const Machine *m, int vectors) {
   enum { MOST = 9 };

@@ -78,8 +78,11 @@ static inline bool machine_has(const Machine *m, unsigned capabilities) {
 /* A dot of so many steps or more, or of a word's, is computed in C by calls of a function that
  * kernels share. */
 enum { MACHINE_CALLED_STEPS = 6, MACHINE_CALLED_WORDS = 4 };
-/* The most vectors of a row of a dot's block. */
+/* The most vectors of a row of a dot's block of a wide tile. */
 int machine_block_vectors(const Machine *m);
+/* How many of a tile's vectors a block has: those that divide them, and five that nothing else
+ * does. */
+int machine_vectors_of(const Machine *m, int vectors);
 /* The most rows of a dot's block that registers hold, of so many vectors each, beside the vectors
  * of a step and one element. */
 int machine_block_rows(const Machine *m, int vectors);
