@@ -181,8 +181,17 @@ void c_prefetch(Gen *g, const NestStmt *s);
 const NestStmt *c_column_stores(const Gen *g, const NestStmt *loop);
 /* The stores of a loop that exchanges rows and columns, or its load; none: it does not. */
 Columns c_transposed(const Gen *g, const NestStmt *loop);
-/* The columns that are loaded or stored together where one is that of `s`: LANES, or both of rows
- * of two elements; 0: none. */
+/* Rows that lanes are, `step` bytes apart; apart: bytes from lane 0 to that in the middle, where
+ * they begin again; 0: all are one step apart. */
+typedef struct {
+  int columns; /* that go together: LANES, half as many, both of pairs; 0: none do */
+  int64_t step, apart;
+} LaneRows;
+
+/* Are both halves of the lanes rows?  columns is 0. */
+bool c_find_halves(const Gen *g, Spread at, LaneRows *out);
+LaneRows c_lane_rows(const Gen *g, const NestStmt *s);
+/* The columns that are loaded or stored together where one is that of `s`: c_lane_rows(). */
 int c_columns(const Gen *g, const NestStmt *s);
 /* The last of so many loads or stores from `first` on that are columns of LANES rows; NULL: they
  * are none. */

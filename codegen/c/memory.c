@@ -200,10 +200,11 @@ static bool find_runs(const int64_t *at, int lanes, int64_t bytes, Runs *r) {
       if (by >= 0 && by < r->length * bytes && by % bytes == 0) break;
     }
     if (k == r->count) {
-      int n = run_length(at, lanes, at[l], bytes);
-      bool middle = is_accessed(at, lanes, at[l] - bytes);
-      if (middle || k == 2 || (k && n != r->length) || (n & (n - 1))) return false;
-      r->start[r->count++] = at[l];
+      int64_t start = at[l];
+      while (is_accessed(at, lanes, start - bytes)) start -= bytes;
+      int n = run_length(at, lanes, start, bytes);
+      if (k == 2 || (k && n != r->length) || (n & (n - 1))) return false;
+      r->start[r->count++] = start;
       r->length = n;
     }
     r->from[l] = k * r->length + (int)((at[l] - r->start[k]) / bytes);
@@ -400,7 +401,20 @@ static void store_steps(Gen *g, const NestStmt *s, const Access *a) {
          stored(g, s, true));
 }
 
+/* Both halves of the lanes are neighbours in memory of their own. */
+static bool store_halves(Gen *g, const NestStmt *s, const Access *a) {
+  LaneRows r;
+  const Mem *m = &s->mems[0];
+  bool plain = a->guard == GUARD_NONE && !m->buffer && (s->type == DT_F32 || s->type == DT_F64);
+  if (!plain || !c_find_halves(g, a->spread, &r) || r.step != a->bytes) return false;
+  c_line(g, "vstore_halves_%s((char *)((%s)[0] + (uint64_t)(%s)), %lld, %s);", a->name,
+         c_vector(g, &m->base, DT_PTR), c_affine(g, &m->bytes), (long long)r.apart,
+         stored(g, s, true));
+  return true;
+}
+
 static void store_lanes(Gen *g, const NestStmt *s, const Access *a) {
+  if (store_halves(g, s, a)) return;
   const char *at = c_uniform(a->spread) ? c_text(g, "vsplat_u64((uint64_t)(%s))", a->at) : a->at;
   const char *v = stored(g, s, true);
   if (a->guard == GUARD_NONE) c_line(g, "vscatter_%s(%s, %s);", a->name, at, v);

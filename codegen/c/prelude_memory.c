@@ -377,6 +377,58 @@ const Helper c_helpers_memory[] = {
      "  }\n"
      "#endif\n"
      "}\n"},
+    {"vturn_half_rows_$t", "i32 i64 u32 u64 f32 f64",
+     "/* vturn_rows of the first half of the lanes, and of the second one. */\n"
+     "INLINE void vturn_half_rows_$t($V *v) {\n"
+     "  UNROLL(4) for (int by = 1; by < LANES / 2; by *= 2)\n"
+     "    UNROLL(16) for (int i = 0; i < LANES / 2; i++) {\n"
+     "      if (i & by) continue;\n"
+     "      const vi$b lane = vramp_i$b(0, 1);\n"
+     "      const vi$b low = lane + (((lane & by) != 0) & (LANES - by));\n"
+     "      const $V a = v[i], b = v[i + by];\n"
+     "      v[i] = SHUFFLE_$t(a, b, low);\n"
+     "      v[i + by] = SHUFFLE_$t(a, b, low + by);\n"
+     "    }\n"
+     "}\n"},
+    {"vload_half_rows_$t", "i32 i64 u32 u64 f32 f64",
+     "/* Row l has LANES / 2 elements for lane l, and as many for lane l + LANES / 2. */\n"
+     "INLINE void vload_half_rows_$t(const char *p, int64_t step, int64_t apart, $V *v) {\n"
+     "  (void)apart;\n"
+     "  UNROLL(16) for (int i = 0; i < LANES / 2; i++) v[i] = vload_$t(p + i * step);\n"
+     "  vturn_half_rows_$t(v);\n"
+     "}\n"},
+    {"vload_half_pairs_$t", "i32 i64 u32 u64 f32 f64",
+     "/* LANES / 2 pairs at p, and as many `apart` bytes from there. */\n"
+     "INLINE void vload_half_pairs_$t(const char *p, int64_t apart, $V *v) {\n"
+     "  const vi$b even = vramp_i$b(0, 2);\n"
+     "  const $V a = vload_$t(p), b = vload_$t(p + apart);\n"
+     "  v[0] = SHUFFLE_$t(a, b, even);\n"
+     "  v[1] = SHUFFLE_$t(a, b, even + 1);\n"
+     "}\n"},
+    {"vload_half_pairs_back_$t", "i32 i64 u32 u64 f32 f64",
+     "/* LANES / 2 pairs that end with the one at p, the last one first, and as many `apart`. */\n"
+     "INLINE void vload_half_pairs_back_$t(const char *p, int64_t apart, $V *v) {\n"
+     "  const vi$b lane = vramp_i$b(0, 1);\n"
+     "  const vi$b even = LANES - 2 - 2 * lane + ((lane >= LANES / 2) & (2 * LANES));\n"
+     "  p -= (LANES - 2) * sizeof($T);\n"
+     "  const $V a = vload_$t(p), b = vload_$t(p + apart);\n"
+     "  v[0] = SHUFFLE_$t(a, b, even);\n"
+     "  v[1] = SHUFFLE_$t(a, b, even + 1);\n"
+     "}\n"},
+    {"vstore_half_pairs_$t", "i32 i64 u32 u64 f32 f64",
+     "INLINE void vstore_half_pairs_$t(char *p, int64_t apart, $V *v) {\n"
+     "  const vi$b lane = vramp_i$b(0, 1);\n"
+     "  const vi$b low = (lane >> 1) + (lane & 1) * LANES, high = low + LANES / 2;\n"
+     "  vstore_$t(p, SHUFFLE_$t(v[0], v[1], low));\n"
+     "  vstore_$t(p + apart, SHUFFLE_$t(v[0], v[1], high));\n"
+     "}\n"},
+    {"vstore_halves_$t", "f32 f64",
+     "INLINE void vstore_halves_$t(char *p, int64_t apart, $V v) {\n"
+     "  typedef $T half __attribute__((vector_size(sizeof($V) / 2), aligned(1), may_alias));\n"
+     "  const half *const x = (const half *)&v;\n"
+     "  *(half *)p = x[0];\n"
+     "  *(half *)(p + apart) = x[1];\n"
+     "}\n"},
     {"vload_pairs_$t", "i32 i64 u32 u64 f32 f64",
      "/* The first n pairs at p go to the lanes of both vectors; other lanes are 0. */\n"
      "INLINE void vload_pairs_$t(const char *p, int n, $V *v) {\n"

@@ -349,22 +349,31 @@ static void load_columns(Gen *g, const NestStmt *first, const char *rows) {
     put_column(g, s, c_text(g, "%s[%d]", rows, i));
 }
 
+/* Where lane 0 of columns is, and where other lanes are: arguments of a function of the prelude. */
+static const char *place_of_columns(Gen *g, const NestStmt *s, const LaneRows *rows) {
+  const Mem *m = &s->mems[0];
+  const char *lanes = s->guard.kind ? c_scalar(g, &s->guard, DT_I1) : "LANES";
+  const char *step = rows->columns > 2 ? c_text(g, "%lld, ", (long long)rows->step) : "";
+  if (!rows->apart) return c_text(g, "%s, %s%s", c_address(g, m, false), step, lanes);
+  return c_text(g, "(char *)((%s)[0] + (uint64_t)(%s)), %s%lld", c_vector(g, &m->base, DT_PTR),
+                c_affine(g, &m->bytes), step, (long long)rows->apart);
+}
+
+static const char *form_of_columns(const LaneRows *rows, bool load) {
+  if (rows->columns > 2) return rows->apart ? "half_rows" : load ? "rows" : "first_rows";
+  if (rows->apart) return rows->step < 0 ? "half_pairs_back" : "half_pairs";
+  return "pairs";
+}
+
 /* Loads or stores of columns, by vectors of the name `rows`: see transpose.c. */
 static void put_columns(Gen *g, const NestStmt *first, const NestStmt *last, const char *rows) {
   bool load = first->code == NEST_LD;
   const char *name = dtype_name(first->type);
-  const char *lanes = first->guard.kind ? c_scalar(g, &first->guard, DT_I1) : "LANES";
-  const char *at = c_address(g, &first->mems[0], false);
-  int columns = c_columns(g, first);
-  if (columns < g->nest->lanes) {
-    c_line(g, "%s %s[%d];", c_vector_type(first->type), rows, columns);
-    at = c_text(g, "%s, %s", at, lanes);
-  } else {
-    long long step = (long long)c_mem_spread(g, &first->mems[0]).step;
-    c_line(g, "%s %s[LANES];", c_vector_type(first->type), rows);
-    at = c_text(g, "%s, %lld, %s", at, step, lanes);
-  }
-  const char *form = columns < g->nest->lanes ? "pairs" : load ? "rows" : "first_rows";
+  LaneRows places = c_lane_rows(g, first);
+  const char *at = place_of_columns(g, first, &places), *form = form_of_columns(&places, load);
+  if (places.columns < g->nest->lanes)
+    c_line(g, "%s %s[%d];", c_vector_type(first->type), rows, places.columns);
+  else c_line(g, "%s %s[LANES];", c_vector_type(first->type), rows);
   put_between(g, first, last, true);
   if (load) {
     c_line(g, "vload_%s_%s(%s, %s);", form, name, at, rows);
@@ -374,7 +383,7 @@ static void put_columns(Gen *g, const NestStmt *first, const NestStmt *last, con
   }
   put_between(g, first, last, false);
   const NestStmt *s = first;
-  for (int i = 0; i < columns; i++, s = c_next_column(g, s))
+  for (int i = 0; i < places.columns; i++, s = c_next_column(g, s))
     c_line(g, "%s[%d] = %s;", rows, i, c_vector(g, &s->srcs[0], s->type));
   c_line(g, "vstore_%s_%s(%s, %s);", form, name, at, rows);
 }
@@ -591,14 +600,14 @@ static bool has_printed(const Printed *printed, const NestStmt *s, const NestStm
 static void load_pairs(Gen *g, const NestStmt *s, const NestStmt *partner, const char *rows,
                        Printed *printed) {
   const NestStmt *both[] = {s, partner}, *initial = partner->prev;
-  const char *lanes = s->guard.kind ? c_scalar(g, &s->guard, DT_I1) : "LANES";
+  LaneRows places = c_lane_rows(g, s);
+  const char *at = place_of_columns(g, s, &places), *form = form_of_columns(&places, true);
   if (c_initial_value(initial)) {
     printers[initial->code](g, initial);
     vec_push(g->arena, printed, initial);
   }
   c_line(g, "%s %s[2];", c_vector_type(s->type), rows);
-  c_line(g, "vload_pairs_%s(%s, %s, %s);", dtype_name(s->type),
-         c_address(g, &s->mems[0], false), lanes, rows);
+  c_line(g, "vload_%s_%s(%s, %s);", form, dtype_name(s->type), at, rows);
   for (int i = 0; i < 2; i++) put_column(g, both[i], c_text(g, "%s[%d]", rows, i));
   vec_push(g->arena, printed, partner);
 }

@@ -21,7 +21,9 @@
  *   unroll a:64 { unroll b:4 { st [%p + %lane4096 + 4*a + 65536*b], %x[4*a + b] if %c[a] } }
  *
  * Lanes that are two elements apart, as real parts of complex numbers are, and their neighbors take
- * two vectors and two shuffles. */
+ * two vectors and two shuffles.  Both halves of the lanes may be at places of their own: pairs of
+ * each are a vector, also those of loads that go back, and LANES / 2 columns of as many rows for
+ * each half, which are next to each other, as many vectors. */
 #include "codegen/c/c.h"
 #include "lower/nest/nest_access.h"
 
@@ -207,18 +209,43 @@ static int columns_of_step(const Gen *g, int64_t step, int64_t bytes) {
   return step >= bytes * lanes ? lanes : 0;
 }
 
-int c_columns(const Gen *g, const NestStmt *s) {
-  int64_t step = c_mem_spread(g, &s->mems[0]).step;
-  return columns_of_step(g, step, dtype_bytes(s->type));
+/* Those of halves of lanes. */
+static int columns_of_halves(const Gen *g, const LaneRows *r, int64_t bytes) {
+  int half = g->nest->lanes / 2;
+  if (2 * half * bytes * 8 > REGISTER_MOST || r->step % bytes) return 0;
+  if (r->step == 2 * bytes || r->step == -2 * bytes) return 2;
+  return r->apart == half * bytes && r->step >= 2 * r->apart ? half : 0;
 }
+
+bool c_find_halves(const Gen *g, Spread at, LaneRows *out) {
+  int half = g->nest->lanes / 2;
+  const int64_t *lane = at.lanes;
+  if (at.kind != SPREAD_VECTOR || !lane || half < 2) return false;
+  *out = (LaneRows){.step = lane[1], .apart = lane[half]};
+  for (int l = 0; l < half; l++)
+    if (lane[l] != l * out->step || lane[half + l] != out->apart + l * out->step) return false;
+  return out->apart != 0;
+}
+
+LaneRows c_lane_rows(const Gen *g, const NestStmt *s) {
+  Spread at = c_mem_spread(g, &s->mems[0]);
+  int64_t bytes = dtype_bytes(s->type);
+  LaneRows r = {.step = at.step};
+  if (at.kind == SPREAD_LINEAR) r.columns = columns_of_step(g, at.step, bytes);
+  else if (!s->guard.kind && c_find_halves(g, at, &r)) r.columns = columns_of_halves(g, &r, bytes);
+  return r;
+}
+
+int c_columns(const Gen *g, const NestStmt *s) { return c_lane_rows(g, s).columns; }
 
 /* Lanes that are in rows, all of them or the first ones. */
 static bool is_column(const Gen *g, const NestStmt *s) {
   bool load = s->code == NEST_LD;
   if ((!load && s->code != NEST_ST) || g->owners || nest_int(s, NA_n, 1) != 1) return false;
   if (!is_whole_register(s->type) || nest_int(s, NA_volatile, 0)) return false;
-  bool rows = c_mem_spread(g, &s->mems[0]).kind == SPREAD_LINEAR && c_columns(g, s);
-  if (!rows || s->mems[0].buffer) return false;
+  LaneRows rows = c_lane_rows(g, s);
+  bool stored = !load && rows.apart && (rows.columns > 2 || rows.step < 0);
+  if (!rows.columns || stored || s->mems[0].buffer) return false;
   bool first = s->guard.kind && c_ref_spread(g, &s->guard).kind == SPREAD_FIRST;
   bool whole = load ? c_ref_spread(g, &s->dsts[0]).kind == SPREAD_VECTOR
                     : c_ref_spread(g, &s->srcs[0]).kind == SPREAD_VECTOR;
