@@ -104,14 +104,15 @@ def col2im(image, block, strides, dilations, pads):
 
 HALF = normal(2, 5, 3, 2)
 SIGNAL = normal(2, 40, 1)
+WIDE = np.random.default_rng(7).normal(size=(3, 64, 5, 2))  # of f64: errors are those of f64
 
 
 def joined(x):
     return x[..., 0] + 1j * x[..., 1]
 
 
-def parts(x):
-    return np.stack([x.real, x.imag], -1).astype(F)
+def parts(x, dtype=F):
+    return np.stack([x.real, x.imag], -1).astype(dtype)
 
 
 def frames(x, length, step):
@@ -153,6 +154,16 @@ CASES = [
      parts(np.fft.ifft(joined(HALF), 9, axis=1))),
     ("DFT", 17, [SIGNAL], dict(axis=1, onesided=1), parts(np.fft.rfft(SIGNAL[..., 0]))),
     ("DFT", 17, [SIGNAL, np.array(37)], dict(axis=1), parts(np.fft.fft(SIGNAL[..., 0], 37))),
+    ("DFT", 20, [WIDE, None, np.array(1)], {},
+     parts(np.fft.fft(joined(WIDE), axis=1), np.float64)),
+    ("DFT", 20, [WIDE, np.array(48), np.array(-3)], dict(inverse=1),
+     parts(np.fft.ifft(joined(WIDE), 48, axis=1), np.float64)),
+    ("DFT", 17, [WIDE[..., :1]], dict(axis=1, onesided=1),
+     parts(np.fft.rfft(WIDE[..., 0], axis=1), np.float64)),
+    ("DFT", 20, [WIDE[:, :33], np.array(64), np.array(1)], dict(inverse=1, onesided=1),
+     np.fft.irfft(joined(WIDE[:, :33]), 64, 1)[..., None]),
+    ("STFT", 17, [WIDE[:, :, 0, :1], np.array(4), WIDE[0, :12, 0, 0]], dict(onesided=1),
+     parts(np.fft.rfft(frames(WIDE[:, :, 0, 0], 12, 4) * WIDE[0, :12, 0, 0]), np.float64)),
     ("STFT", 17, [SIGNAL, np.array(4), SIGNAL[0, :12, 0]], dict(onesided=1),
      parts(np.fft.rfft(frames(SIGNAL[..., 0], 12, 4) * SIGNAL[0, :12, 0]))),
     ("STFT", 17, [SIGNAL, np.array(5), None, np.array(10)], dict(onesided=0),
