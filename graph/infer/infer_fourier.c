@@ -206,7 +206,7 @@ static FourierForm form_of(Infer *in, const Dim *size, DType t) {
   FourierForm f = {.n = infer_ints(in, "radices", radices),
                    .half = infer_bool(in, "half"),
                    .inverse = infer_bool(in, "inverse"),
-                   .along = infer_bool(in, "along")};
+                   .along = infer_int(in, "along")};
   for (uint32_t i = 0; i < f.n && i < FOURIER_RADICES_MAX; i++) f.radix[i] = radices[i];
   f.size = dim_is_int(size[1]) ? size[1]->value : 0;
   if (!fourier_form(&f, t) || !dim_is(size[1], f.size))

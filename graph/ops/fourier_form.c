@@ -26,16 +26,18 @@ static bool size_chirps(FourierForm *f) {
 /* Rows are padded, so that a column's elements are not all in one set of a cache. */
 static bool size_rows(FourierForm *f) {
   int64_t own = f->half ? 2 * f->points : f->points;
-  if (f->points > FOURIER_ALONG_MAX || f->radix[f->n - 1] % f->lanes) return false;
+  if (f->points > FOURIER_ALONG_MAX || f->radix[f->n - 1] % f->near) return false;
+  bool unfolds = f->half && !f->inverse;
+  if (f->along > 1 && (unfolds || f->radix[0] % f->near)) return false;
   f->kept = f->radix[0];
-  f->row = f->columns + f->lanes;
-  f->plane = rounded(f->radix[0], f->lanes) * f->row;
+  f->row = f->columns * f->along + f->lanes;
+  f->plane = rounded(f->radix[0], f->near) * f->row;
   f->scratch = 2 * f->plane;
   if (!f->size) f->size = own;
   f->chirps = f->size != own;
-  if (f->chirps) return size_chirps(f);
-  if (f->half && !f->inverse) f->scratch += 2 * rounded(f->points + 1, f->lanes);
-  if (f->half) f->factors += 2 * f->points;
+  if (f->chirps) return f->along == 1 && size_chirps(f);
+  if (unfolds) f->scratch += 2 * rounded(f->points + 1, f->lanes);
+  if (f->half) f->factors += 2 * f->points * f->along;
   return f->n > 1;
 }
 
@@ -57,11 +59,14 @@ bool fourier_form(FourierForm *f, DType t) {
   }
   f->columns = f->points / f->radix[0];
   f->lanes = FOURIER_LANE_BYTES / (int64_t)dtype_bytes(t);
+  if (f->along < 0 || f->along > FOURIER_SIGNALS_MAX) return false;
+  f->near = f->lanes / (f->along ? f->along : 1);
   f->chirps = false;
   if (!(f->along ? size_rows : size_columns)(f)) return false;
   f->result = f->half && !f->inverse ? half_of(f->size) : f->size;
   f->operand = f->half && f->inverse ? half_of(f->size) : f->size;
+  int64_t each = 2 * (f->along ? f->along : 1);
   for (uint32_t i = 0; i + 1 < f->n; i++)
-    f->factors += 2 * fourier_factors(f, i) * fourier_step(f, i);
+    f->factors += each * fourier_factors(f, i) * fourier_step(f, i);
   return true;
 }

@@ -22,6 +22,10 @@
  * The scratch has a plane of real parts and one of imaginary ones, and to spectra of real elements
  * two more, in the order of k.
  *
+ * Two signals at a time have half of the lanes each, in operands, results, the scratch and factors:
+ * c and k1 are neighbours in halves of a vector.  Spectra of real elements are not made so: what
+ * follows the radices would take more shuffles than it saves.
+ *
  * A smaller size than that of the radices is a convolution with chirps (Bluestein 1970): operands
  * times a chirp are transformed, their spectrum is multiplied by a filter, the chirp's conjugate
  * transformed, and results of the way back are multiplied by the chirp.  Real signals are
@@ -39,7 +43,8 @@ enum {
   FOURIER_RADIX_MAX = 32,
   FOURIER_RADICES_MAX = 4,
   FOURIER_SIZE_MAX = 1 << 13,
-  FOURIER_ALONG_MAX = 1 << 20
+  FOURIER_ALONG_MAX = 1 << 20,
+  FOURIER_SIGNALS_MAX = 2 /* of a program along rows at a time */
 };
 
 typedef struct {
@@ -47,7 +52,7 @@ typedef struct {
   uint32_t n;
   bool half;    /* of real numbers: the first size / 2 + 1 elements of the spectrum */
   bool inverse; /* half: real numbers are the result, in the other direction */
-  bool along;
+  int64_t along; /* signals that a program transforms along rows at a time; 0: lanes are signals */
   int64_t size; /* elements of a signal, and, with `half` fewer, of its spectrum; 0: as the
                    radices say */
   /* Results of fourier_form(). */
@@ -57,7 +62,8 @@ typedef struct {
   int64_t columns, row; /* of the first radix; vectors, along elements, between rows in scratch */
   int64_t kept;         /* k1 that have rows */
   int64_t plane;        /* along: elements of a plane of the scratch */
-  int64_t lanes;        /* neighbours that a vector holds */
+  int64_t lanes;        /* elements that a vector holds */
+  int64_t near;         /* neighbours along a signal that it holds */
   int64_t scratch;      /* elements, for a program */
   int64_t factors;      /* elements of the table of factors */
 } FourierForm;

@@ -42,7 +42,7 @@ static int64_t cost_along(const FourierForm *f) {
   int64_t cost = f->half ? UNFOLD_COST * f->points : 0;
   for (uint32_t i = 0; i < f->n; i++) {
     int64_t each = f->points / f->radix[i] * codelet_cost(f->radix[i]) + ELEMENT_COST * f->points;
-    int64_t lanes = (f->radix[0] + f->lanes - 1) / f->lanes * f->lanes;
+    int64_t lanes = (f->radix[0] + f->near - 1) / f->near * f->near;
     cost += i + 1 < f->n ? each : each * lanes / f->radix[0];
   }
   return cost;
@@ -76,7 +76,8 @@ static void search(Search *s, int64_t rest) {
 }
 
 /* The form of n elements with the least cost. */
-static bool find_form(int64_t n, bool half, bool inverse, bool along, DType t, FourierForm *out) {
+static bool find_form(int64_t n, bool half, bool inverse, int64_t along, DType t,
+                      FourierForm *out) {
   Search s = {.form = {.half = half, .inverse = inverse, .along = along}, .dtype = t};
   if (n > FOURIER_ALONG_MAX || (half && along && n % 2)) return false;
   search(&s, half && along ? n / 2 : n);
@@ -114,12 +115,25 @@ static Node *factors_of_radix(Build *b, int64_t columns, int64_t count, int64_t 
   return flat(b, build_slice(b, y, 1, build_const(b, 1), build_const(b, count + 1), 1));
 }
 
+/* Each run of neighbours once for each signal: [rows, columns * along]. */
+static Node *for_signals(Build *b, Node *x, const FourierForm *f) {
+  if (f->along == 1) return x;
+  Dim rows = x->type.shape[0], near = build_const(b, f->near), one = build_const(b, 1);
+  Dim runs = dim_floordiv(build_dims(b), x->type.shape[1], near);
+  x = build_view(b, x, 4, (Dim[]){rows, runs, one, near});
+  x = build_expand(b, x, 4, (Dim[]){rows, runs, build_const(b, f->along), near});
+  Dim all = dim_mul(build_dims(b), build_const(b, f->along), dim_mul(build_dims(b), runs, near));
+  return build(b, OP_aten_reshape_default,
+               ARGS(arg_node(x), arg_dims(b->in.g, 2, (Dim[]){rows, all})));
+}
+
 /* Parts of all columns for each k from 1 to `count`: [count, 2, columns]. */
-static Node *factors_along(Build *b, int64_t columns, int64_t count, int64_t n, bool inverse,
-                           DType t) {
+static Node *factors_along(Build *b, const FourierForm *f, int64_t columns, int64_t count,
+                           int64_t n, bool inverse, DType t) {
   Parts w = fourier_powers(b, build_const(b, count + 1), build_const(b, columns), build_const(b, n),
                            inverse, t);
-  Node *parts[] = {build_unsqueeze(b, w.re, 1), build_unsqueeze(b, w.im, 1)};
+  Node *parts[] = {build_unsqueeze(b, for_signals(b, w.re, f), 1),
+                   build_unsqueeze(b, for_signals(b, w.im, f), 1)};
   Node *y = build_cat(b, 2, parts, 1);
   return flat(b, build_slice(b, y, 0, build_const(b, 1), build_const(b, count + 1), 1));
 }
@@ -137,10 +151,12 @@ static Node *factors_of(Build *b, const FourierForm *f, bool inverse, DType t) {
   uint32_t n = 0;
   for (uint32_t i = 0; i + 1 < f->n; i++) {
     int64_t step = fourier_step(f, i), count = fourier_factors(f, i), size = step * f->radix[i];
-    tables[n++] = (f->along ? factors_along : factors_of_radix)(b, step, count, size, inverse, t);
+    tables[n++] = f->along ? factors_along(b, f, step, count, size, inverse, t)
+                           : factors_of_radix(b, step, count, size, inverse, t);
   }
   if (f->chirps) tables[n++] = chirp_of(b, f, inverse, t);
-  else if (f->along && f->half) tables[n++] = factors_along(b, f->points, 1, f->size, inverse, t);
+  else if (f->along && f->half)
+    tables[n++] = factors_along(b, f, f->points, 1, f->size, inverse, t);
   return n > 1 ? build_cat(b, n, tables, 0) : tables[0];
 }
 
@@ -265,7 +281,7 @@ static Dim programs_of(Build *b, const FourierForm *f, const Dim *size, DType t)
   Dims *d = build_dims(b);
   int64_t most = SCRATCH_BYTES / (f->scratch * dtype_bytes(t));
   most = most < PROGRAMS_LEAST ? PROGRAMS_LEAST : most > PROGRAMS_MOST ? PROGRAMS_MOST : most;
-  int64_t lanes = f->along ? 1 : f->lanes;
+  int64_t lanes = f->along ? f->along : f->lanes;
   Dim blocks =
       dim_floordiv(d, dim_add(d, size[2], build_const(b, lanes - 1)), build_const(b, lanes));
   blocks = dim_mul(d, blocks, size[0]);
@@ -356,14 +372,16 @@ static int64_t cost_across(Build *b, const FourierForm *f, const Dim *size) {
   return (form_cost(f) + turns) * lanes / (signals ? signals : 1);
 }
 
-/* The form of a transform; along: vectors may be along its signals. */
-static bool choose_form(Build *b, Transform t, const Dim *size, bool along, DType type,
+/* The form of a transform; along: vectors may be along so many of its signals. */
+static bool choose_form(Build *b, Transform t, const Dim *size, int64_t along, DType type,
                         FourierForm *out) {
-  FourierForm rows;
-  bool has = find_form(t.n, t.half, t.inverse, false, type, out);
+  FourierForm rows, two;
+  bool has = find_form(t.n, t.half, t.inverse, 0, type, out);
   if (!along) return has;
-  if (!find_form(t.n, t.half, t.inverse, true, type, &rows))
-    return has || find_chirps(t.n, t.half, t.inverse, type, out);
+  bool one = find_form(t.n, t.half, t.inverse, 1, type, &rows);
+  bool both = along > 1 && find_form(t.n, t.half, t.inverse, 2, type, &two);
+  if (both && (!one || cost_along(&two) < cost_along(&rows))) rows = two;
+  if (!one && !both) return has || find_chirps(t.n, t.half, t.inverse, type, out);
   if (!has || cost_along(&rows) <= cost_across(b, out, size)) *out = rows;
   return true;
 }
@@ -377,6 +395,11 @@ static bool needs_chirps(Transform t, DType type) {
 /* Does the operand have neighbours as such in memory, if they are real, or every other element? */
 static bool is_along(const Operand3 *x, bool real) {
   return dim_is(x->at[2], 1) || (!real && dim_is(x->at[2], 2));
+}
+
+/* Are rows even in number, and their places known to be so far apart? */
+static bool has_even_rows(const Operand3 *x, const Dim *size) {
+  return dim_is_int(size[2]) && size[2]->value % 2 == 0 && dim_is_int(x->at[3]);
 }
 
 static Node *call(Build *b, Parts x, uint32_t axis, Transform t, bool pairs, bool rows);
@@ -410,11 +433,13 @@ static Node *call(Build *b, Parts x, uint32_t axis, Transform t, bool pairs, boo
   Node *window = real || chirps ? NULL : find_window(b, &x, size, last);
   Operand3 re = operand_of(b, x.re, size, last), im = re;
   if (x.im) im = operand_of(b, x.im, size, last);
-  bool along = last && is_along(&re, !x.im && !chirps) && re.at[2] == im.at[2];
+  int64_t along = last && is_along(&re, !x.im && !chirps) && re.at[2] == im.at[2];
+  if (along && has_even_rows(&re, size) && re.at[3] == im.at[3])
+    along = FOURIER_SIGNALS_MAX;
   if (!choose_form(b, t, size, along, type, &f)) {
     re = im = operand_of(b, build_op1(b, OP_aten_clone_default, x.re), size, last);
     if (x.im) im = operand_of(b, build_op1(b, OP_aten_clone_default, x.im), size, last);
-    bool found = choose_form(b, t, size, true, type, &f);
+    bool found = choose_form(b, t, size, 1, type, &f);
     BUG_IF(!found, "a transform has no kernel");
   }
   size[1] = build_const(b, f.size);
@@ -431,7 +456,7 @@ static Node *call(Build *b, Parts x, uint32_t axis, Transform t, bool pairs, boo
            arg_node(im.memory), arg_node(factors), arg_node(room), arg_dims(b->in.g, 3, size),
            arg_dims(b->in.g, 4, re.at), arg_dims(b->in.g, 4, im.at),
            arg_dims(b->in.g, f.n, radices), arg_bool(f.half), arg_bool(f.inverse),
-           arg_bool(f.along), arg_bool(!last && !rows), arg_bool(pairs),
+           build_int(b, f.along), arg_bool(!last && !rows), arg_bool(pairs),
            window ? arg_node(window) : arg_none(), filter ? arg_node(filter) : arg_none(),
            arg_float(f.chirps ? 1 / (double)f.points : 1)));
 }

@@ -7,7 +7,9 @@ static const char *operand(Fourier *f, Dim x) { return kernel_operand(f->k, x); 
 static int64_t whole(const Fourier *f) { return f->f.points; }
 
 /* The two tables of the spectrum of real elements come last. */
-static int64_t table_of_halves(const Fourier *f) { return f->f.factors - 2 * whole(f); }
+static int64_t table_of_halves(const Fourier *f) {
+  return f->f.factors - 2 * whole(f) * f->f.along;
+}
 
 /* ---- operands ---- */
 
@@ -47,8 +49,8 @@ static Signal summed(Fourier *f, const char *x, char sign, const char *y) {
 /* X[k] + conj X[n - k] + i w^k (X[k] - conj X[n - k]), of which the one at 0 takes real parts. */
 static Wave folded(const Sweep *s, int64_t t, Wave x) {
   Fourier *f = s->f;
-  int64_t by = t * f->f.columns;
-  Wave y = load_wave(s, "back_0", "back_1", -by);
+  int64_t by = t * f->f.columns * f->f.along;
+  Wave y = load_wave(s, "back_0", "back_1", -t * f->f.columns);
   if (!t)
     for (int i = 0; i < 2; i++) {
       Signal *part = i ? &y.im : &x.im;
@@ -57,7 +59,7 @@ static Wave folded(const Sweep *s, int64_t t, Wave x) {
   Signal re = summed(f, x.re.name, '+', y.re.name), im = summed(f, x.im.name, '-', y.im.name);
   Signal dr = summed(f, x.re.name, '-', y.re.name), di = summed(f, x.im.name, '+', y.im.name);
   Signal w = fourier_load(f, fourier_at(f, "factor", by));
-  Signal v = fourier_load(f, fourier_at(f, "factor", by + whole(f)));
+  Signal v = fourier_load(f, fourier_at(f, "factor", by + whole(f) * f->f.along));
   re = codelet_signal(&f->c, "tl.fma(-%s, %s, %s)", w.name, di.name, re.name);
   im = codelet_signal(&f->c, "tl.fma(%s, %s, %s)", w.name, dr.name, im.name);
   re = codelet_signal(&f->c, "tl.fma(-%s, %s, %s)", v.name, dr.name, re.name);

@@ -31,6 +31,8 @@ void fourier_point_after(Sweep *s);
 /* base + elements, and a load of what is there. */
 const char *fourier_at(Fourier *f, const char *base, int64_t elements);
 Signal fourier_load(Fourier *f, const char *address);
+/* The lanes' numbers among neighbours of a signal. */
+const char *fourier_near(const Fourier *f);
 /* Elements of a plane in the order of the spectrum. */
 int64_t fourier_ordered(const Fourier *f);
 /* Opens loops over the k of radices between the first and the last, and sets `column`, where they

@@ -466,7 +466,7 @@ static Fourier fourier_of(Kernel *k, Node *n) {
   f.f = (FourierForm){.n = list.n,
                       .half = fourier_argument(&f, "half").flag,
                       .inverse = fourier_argument(&f, "inverse").flag,
-                      .along = fourier_argument(&f, "along").flag};
+                      .along = fourier_argument(&f, "along").dim->value};
   for (uint32_t i = 0; i < list.n; i++) f.f.radix[i] = list.items[i].dim->value;
   f.f.size = size.items[1].dim->value;
   BUG_IF(!fourier_form(&f.f, n->type.dtype), "radices of no kernel");

@@ -58,6 +58,10 @@ ARRAYS |= {
     # the results of the last one, or within them.
     "near_a": real(2, 64, 19), "near_b": real(1, 1331, 3), "near_c": real(1, 48, 33),
     "near_d": real(2, 105, 5, dtype=np.float64),
+    # Rows that are transformed two at a time: by two radices and three, with runs of 16 elements.
+    "two_a": normal(4, 64), "two_b": real(2, 3, 2, 128), "two_c": normal(2, 320),
+    "two_d": real(6, 256), "two_e": normal(4, 16, dtype=np.complex128),
+    "two_f": real(2, 32, dtype=np.float64), "two_g": real(2, 1024), "ramp_256": real(256),
     "windows": real(2, 5, 3, 40), "zwindows": normal(4, 2, 3),
     "znear_a": normal(2, 33, 19), "znear_b": normal(1, 666, 3), "znear_c": normal(1, 2310, 2),
 }
@@ -115,6 +119,22 @@ CASES += [
      lambda x: c64(np.fft.fft(x, axis=1).transpose(0, 2, 1))),
     ("fft_rfft.default(near_a, None, 0); permute.default($0, [1, 2, 0])",
      lambda x: c64(np.fft.rfft(x, axis=0).transpose(1, 2, 0))),
+    *((f"fft_fft.default(two_{name})", np.fft.fft) for name in "e"),
+    *((f"fft_ifft.default(two_{name})", lambda x: c64(np.fft.ifft(x))) for name in "ac"),
+    *((f"fft_rfft.default(two_{name})", lambda x: c64(np.fft.rfft(x))) for name in "bd"),
+    ("fft_rfft.default(two_f, None, -1, 'ortho')", lambda x: np.fft.rfft(x, norm="ortho")),
+    *((f"fft_irfft.default(two_{name}, {n})",
+       lambda x, n=n: np.fft.irfft(x, n).astype(np.float32)) for name, n in (("a", 126), ("a", 128),
+                                                                          ("c", 384))),
+    ("fft_irfft.default(two_e, 32)", lambda x: np.fft.irfft(x, 32)),
+    ("slice.Tensor(two_c, 1, 7, 200); fft_irfft.default($0, 256, -1, 'forward')",
+     lambda x: np.fft.irfft(x[:, 7:200], 256, norm="forward").astype(np.float32)),
+    ("fft_fft2.default(two_a)", lambda x: c64(np.fft.fft2(x))),
+    ("fft_rfft2.default(two_b)", lambda x: c64(np.fft.rfft2(x))),
+    ("unfold.default(two_g, 1, 256, 64); slice.Tensor($0, 1, 0, 12); mul.Tensor($1, ramp_256); "
+     "fft_rfft.default($2)", lambda x, w: c64(np.fft.rfft(framed(x, 256, 64)[:, :12] * w))),
+    ("slice.Tensor(two_a, 1, 0, 64); fft_fft.default($0); abs.default($1)",
+     lambda x: np.abs(c64(np.fft.fft(x)))),
     # Windows that overlap as rows of few terms, or by a search among many; with gaps between, and
     # elements after the last one.
     *((f"unfold_backward.default(windows, [2, {total}, 3], 1, 40, {hop})",
