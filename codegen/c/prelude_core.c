@@ -22,6 +22,19 @@ const Helper c_helpers_core[] = {
     {"abort", NULL, "void abort(void);\n"},
 
     /* ---- lanes ---- */
+    {"vsplat_$t", LONG,
+     "/* GCC makes a vector of two registers element by element, in memory, in each turn. */\n"
+     "INLINE $V vsplat_$t($T x) {\n"
+     "#if LANES * $b == 2 * REGISTER_BITS && !defined(__clang__)\n"
+     "  typedef $T half __attribute__((vector_size(LANES / 2 * sizeof($T))));\n"
+     "  const half halves[2] = {x - (half){0}, x - (half){0}};\n"
+     "  $V v;\n"
+     "  __builtin_memcpy(&v, halves, sizeof v);\n"
+     "  return v;\n"
+     "#else\n"
+     "  return ($V){REPEAT(x)};\n"
+     "#endif\n"
+     "}\n"},
     {"vsplat_$t", NUMBERS, "INLINE $V vsplat_$t($T x) { return ($V){REPEAT(x)}; }\n"},
     {"vramp_$t", SHORT,
      "/* x, x + step, ... */\n"

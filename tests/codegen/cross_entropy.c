@@ -330,7 +330,18 @@ INLINE vi32 veq_i64(vi64 a, vi64 b) {
 #endif
 #ifndef NEREID_vsplat_i64
 #define NEREID_vsplat_i64
-INLINE vi64 vsplat_i64(int64_t x) { return (vi64){REPEAT(x)}; }
+/* GCC makes a vector of two registers element by element, in memory, in each turn. */
+INLINE vi64 vsplat_i64(int64_t x) {
+#if LANES * 64 == 2 * REGISTER_BITS && !defined(__clang__)
+  typedef int64_t half __attribute__((vector_size(LANES / 2 * sizeof(int64_t))));
+  const half halves[2] = {x - (half){0}, x - (half){0}};
+  vi64 v;
+  __builtin_memcpy(&v, halves, sizeof v);
+  return v;
+#else
+  return (vi64){REPEAT(x)};
+#endif
+}
 #endif
 #ifndef NEREID_stream_bytes
 #define NEREID_stream_bytes

@@ -415,7 +415,18 @@ RARE void vprint_i32(const char *format, uint32_t x, uint32_t y, uint32_t z, vi3
 #endif
 #ifndef NEREID_vsplat_f64
 #define NEREID_vsplat_f64
-INLINE vf64 vsplat_f64(double x) { return (vf64){REPEAT(x)}; }
+/* GCC makes a vector of two registers element by element, in memory, in each turn. */
+INLINE vf64 vsplat_f64(double x) {
+#if LANES * 64 == 2 * REGISTER_BITS && !defined(__clang__)
+  typedef double half __attribute__((vector_size(LANES / 2 * sizeof(double))));
+  const half halves[2] = {x - (half){0}, x - (half){0}};
+  vf64 v;
+  __builtin_memcpy(&v, halves, sizeof v);
+  return v;
+#else
+  return (vf64){REPEAT(x)};
+#endif
+}
 #endif
 #ifndef NEREID_vprint_u32
 #define NEREID_vprint_u32

@@ -86,7 +86,18 @@ INLINE int32_t div_i32(int32_t a, int32_t b) {
 #endif
 #ifndef NEREID_vsplat_u64
 #define NEREID_vsplat_u64
-INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
+/* GCC makes a vector of two registers element by element, in memory, in each turn. */
+INLINE vu64 vsplat_u64(uint64_t x) {
+#if LANES * 64 == 2 * REGISTER_BITS && !defined(__clang__)
+  typedef uint64_t half __attribute__((vector_size(LANES / 2 * sizeof(uint64_t))));
+  const half halves[2] = {x - (half){0}, x - (half){0}};
+  vu64 v;
+  __builtin_memcpy(&v, halves, sizeof v);
+  return v;
+#else
+  return (vu64){REPEAT(x)};
+#endif
+}
 #endif
 #ifndef NEREID_vto_u64
 #define NEREID_vto_u64
@@ -94,7 +105,18 @@ INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
 #endif
 #ifndef NEREID_vsplat_i64
 #define NEREID_vsplat_i64
-INLINE vi64 vsplat_i64(int64_t x) { return (vi64){REPEAT(x)}; }
+/* GCC makes a vector of two registers element by element, in memory, in each turn. */
+INLINE vi64 vsplat_i64(int64_t x) {
+#if LANES * 64 == 2 * REGISTER_BITS && !defined(__clang__)
+  typedef int64_t half __attribute__((vector_size(LANES / 2 * sizeof(int64_t))));
+  const half halves[2] = {x - (half){0}, x - (half){0}};
+  vi64 v;
+  __builtin_memcpy(&v, halves, sizeof v);
+  return v;
+#else
+  return (vi64){REPEAT(x)};
+#endif
+}
 #endif
 #ifndef NEREID_vsplat_i32
 #define NEREID_vsplat_i32
