@@ -471,6 +471,24 @@ def check_code_of_cpus():
     tally.check(kept == [1, 1 if same else 2], f"kernels of two CPUs: {kept}")
 
 
+def check_lstm():
+    """Where TorchDynamo traces LSTMs, their weights alone may have gradients."""
+    given = {"two layers, both directions": dict(num_layers=2, bidirectional=True),
+             "projections": dict(proj_size=3)}
+    for name, more in given.items():
+        torch._dynamo.reset()
+        model, x, found = torch.nn.LSTM(4, 5, batch_first=True, **more), torch.randn(2, 3, 4), []
+        with torch._dynamo.config.patch(allow_rnn=True):
+            for call in model, torch.compile(model, backend="nereid"):
+                model.zero_grad()
+                y, states = call(x)
+                (y.sin().sum() + sum(s.cos().sum() for s in states)).backward()
+                found.append([y, *states, *(p.grad.clone() for p in model.parameters())])
+        same = all(a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-5)
+                   for a, b in zip(*found, strict=True))
+        tally.check(same, f"LSTM: {name}")
+
+
 def main():
     torch.manual_seed(0)
     check_option_values()
@@ -489,6 +507,7 @@ def main():
     check_threads()
     check_cpu()
     check_code_of_cpus()
+    check_lstm()
 
 
 if __name__ == "__main__":

@@ -52,6 +52,24 @@ def _matmul(tensor1, tensor2):
     return _pytorch_matmul(tensor1, tensor2)
 
 
+_LSTM_KEYS = (torch._C.DispatchKey.CompositeImplicitAutograd, torch._C.DispatchKey.Autograd)
+_pytorch_lstm = aten.lstm.input.py_kernels.get(torch._C.DispatchKey.Autograd)
+
+
+def _lstm(input, hx, params, *more):
+    """PyTorch expands an LSTM into oneDNN's layers, unless its input has a gradient.  Their
+    gradients need results that are None, which AOTAutograd refuses where weights alone have
+    gradients.  With projections the last states have an axis too many."""
+    trains = torch.is_grad_enabled() and any(p.requires_grad for p in [*hx, *params])
+    before = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(before and not trains)
+    try:
+        result, *states = _pytorch_lstm(input, hx, params, *more)
+    finally:
+        torch._C._set_mkldnn_enabled(before)
+    return result, *(s.reshape(given.shape) for s, given in zip(states, hx))
+
+
 _FORMS = {aten.cumprod_backward.default: _cumprod_backward,
           aten.matmul.default: _matmul,
           aten.one_hot.default: plain_one_hot}
@@ -68,6 +86,8 @@ def composite_forms():
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     forms = {(operator, key): form for operator, form in _FORMS.items()
              if operator.py_kernels.get(key) in (None, _pytorch_matmul)}
+    forms.update({(aten.lstm.input, key): _lstm for key in _LSTM_KEYS
+                  if _pytorch_lstm and aten.lstm.input.py_kernels.get(key) is _pytorch_lstm})
     forms.update(composites_with_eager_strides())
     forms.update(expanded_with_dtypes(forms))
     forms.update({place: None for place in _KEPT if place[1] in place[0].py_kernels})
