@@ -25,7 +25,17 @@ def equal_rows(rows):
 
 def exact():
     """{name: (function, inputs)}: results and gradients have eager mode's bits."""
+    scales, zeros = torch.tensor([0.03, 0.2, 1 / 3]), torch.tensor([0, -7, 3], dtype=torch.int32)
+    halves = torch.tensor([[-1e6, -0.3, 0.5], [0.1, 1.5, 2.5], [0.7, -40.0, 1e6]]) * 0.2
+    on = torch.ones(1)
+    quantized = torch.ops.aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams
     return {
+        "levels of a tensor": (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.2, 3, 0, 15),
+                               halves),
+        "levels of channels": (lambda x: torch.fake_quantize_per_channel_affine(
+            x, scales, zeros, 1, -8, 7), halves),
+        "levels by tensors": (lambda x: torch.stack([quantized(
+            x, scales[1:2], zeros[1:2], flag, -8, 7)[0] for flag in (on, 0 * on)]), halves),
         "std of equal elements": (lambda x: x.std(0), equal_rows(5)),
         "std_mean of equal elements": (lambda x: torch.std_mean(x, 0, keepdim=True)[0],
                                        equal_rows(5)),

@@ -126,6 +126,7 @@ def data():
     good, bad = torch.tensor([1, -2, 3]), torch.tensor([1, 0, 3])
     p, above, nan = (torch.tensor([1, at, 0]) for at in (0.5, 1.5, float("nan")))
     w, below = torch.tensor([1, 0.5, 0]), torch.tensor([-1, 0.5, 1])
+    levels = torch.fake_quantize_per_channel_affine
     return {
         "//": (lambda x: good // x, good, bad),
         "%": (lambda x: good % x, good, bad),
@@ -133,6 +134,7 @@ def data():
         "fmod": (lambda x: torch.fmod(good, x), good, bad),
         "div, rounded": (lambda x: torch.div(good, x, rounding_mode="trunc"), good, bad),
         "binary_cross_entropy": (lambda x: F.binary_cross_entropy(x, w), p, above),
+        "levels": (lambda x: levels(w.view(1, 3), w + 1, x.int(), 1, -2, 3), good, 2 * good),
         "in place": (lambda x: good.clone().floor_divide_(x), good, bad),
         "bernoulli": (lambda x: torch.bernoulli(x) * 0, p, above),
         "bernoulli of NaN": (lambda x: torch.bernoulli(x) * 0, p, nan),

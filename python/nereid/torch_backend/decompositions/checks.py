@@ -226,7 +226,14 @@ def _is_count_of(mask, size) -> bool:
     return known is not None and isinstance(size, torch.SymInt) and is_known(known == size)
 
 
+def _check_zero_points(self, scale, zero_point, axis, quant_min, quant_max) -> None:
+    if not zero_point.is_floating_point():
+        _demand((zero_point >= quant_min) & (zero_point <= quant_max),
+                "`zero_point` must be between `quant_min` and `quant_max`.")
+
+
 _DATA = {
+    aten.fake_quantize_per_channel_affine_cachemask.default: _check_zero_points,
     aten.index_put.default: _check_put, aten.bernoulli.default: _check_probabilities,
     aten.binary_cross_entropy.default: _check_unit_interval, aten.multinomial.default: _check_rates,
 }

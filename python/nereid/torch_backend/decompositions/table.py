@@ -8,6 +8,7 @@ import functools
 
 import torch
 
+from nereid.torch_backend.base.layout import is_known
 from nereid.torch_backend.decompositions.registry import decomposes, drawing, own
 
 aten = torch.ops.aten
@@ -133,6 +134,40 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
     total = total.index_add(0, bag, rows)[:bags].to(weight.dtype)
     # PyTorch counts no sizes for sums.
     return total.clone(), offsets.new_zeros(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
+
+
+def _quantized(x, scale, zero_point, least: int, most: int):
+    """Numbers as so many levels can hold them, and which of them are within these."""
+    levels = torch.round(x * (1 / scale)) + zero_point
+    within = (levels >= least) & (levels <= most)
+    return (levels.clamp(least, most) - zero_point) * scale, within
+
+
+@decomposes(aten.fake_quantize_per_tensor_affine_cachemask.default)
+def _fake_quantize(x, scale: float, zero_point: int, least: int, most: int):
+    if x.dtype != torch.float32 or not least <= zero_point <= most:
+        return NotImplemented
+    return _quantized(x, torch.full((), scale, device=x.device), zero_point, least, most)
+
+
+@decomposes(aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default)
+def _fake_quantize_by_tensors(x, scale, zero_point, enabled, least: int, most: int):
+    if x.dtype != torch.float32 or scale.dtype != torch.float32:
+        return NotImplemented
+    result, within = _quantized(x, scale, zero_point, least, most)
+    off = enabled == 0
+    return torch.where(off, x, result), within | off
+
+
+@decomposes(aten.fake_quantize_per_channel_affine_cachemask.default)
+def _fake_quantize_channels(x, scale, zero_point, axis: int, least: int, most: int):
+    fits = 0 <= axis < x.dim() and least <= most and all(
+        parts.dim() == 1 and is_known(parts.shape[0] == x.shape[axis])
+        for parts in (scale, zero_point))
+    if x.dtype != torch.float32 or scale.dtype != torch.float32 or not fits:
+        return NotImplemented
+    shape = [-1 if i == axis else 1 for i in range(x.dim())]
+    return _quantized(x, scale.view(shape), zero_point.view(shape), least, most)
 
 
 @decomposes(aten.nonzero_static.default, because="strides, which graphs do not have")
