@@ -1,5 +1,5 @@
-/* Products of f32 on CPUs: cblas_sgemm of any BLAS, dnnl_sgemm of oneDNN, and sgemm_ of the BLAS
- * in PyTorch, where a process has that. */
+/* Products on CPUs: of f32 cblas_sgemm of any BLAS, dnnl_sgemm of oneDNN, and of f32 and f64 those
+ * of the BLAS in PyTorch, where a process has that. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,6 +23,10 @@ typedef void FortranSgemm(const char *transpose_a, const char *transpose_b, cons
                           const int *n, const int *k, const float *alpha, const float *a,
                           const int *lda, const float *b, const int *ldb, const float *beta,
                           float *c, const int *ldc);
+typedef void FortranDgemm(const char *transpose_a, const char *transpose_b, const int *m,
+                          const int *n, const int *k, const double *alpha, const double *a,
+                          const int *lda, const double *b, const int *ldb, const double *beta,
+                          double *c, const int *ldc);
 
 /* dnnl_version_t, as far as it is looked at. */
 typedef struct {
@@ -31,6 +35,11 @@ typedef struct {
 
 static bool takes_f32(DType operands, DType out, DType bias, LibraryActivation activation) {
   return operands == DT_F32 && out == DT_F32 && bias == DT_NONE && activation == ACTIVATION_NONE;
+}
+
+static bool takes_f32_or_f64(DType operands, DType out, DType bias, LibraryActivation activation) {
+  bool wide = operands == DT_F64 && out == DT_F64 && bias == DT_NONE && !activation;
+  return wide || takes_f32(operands, out, bias, activation);
 }
 
 /* ---- loading ---- */
@@ -130,20 +139,45 @@ static int threads_of_torch(const Library *l) {
   return threads && host_is_intel() ? threads() : 0;
 }
 
-/* A row of ours is a column of theirs: y^T = b^T a^T.  It has PyTorch's threads. */
+/* A product as a call of Fortran's takes it: a row of ours is a column of theirs, y^T = b^T a^T. */
+typedef struct {
+  const char *turn_a, *turn_b;
+  int m, n, k, lda, ldb;
+} FortranGemm;
+
+static void call_sgemm(const Library *l, const FortranGemm *g, const float *a, const float *b,
+                       float *out) {
+  FortranSgemm *sgemm;
+  *(void **)&sgemm = l->functions[0];
+  const float one = 1, zero = 0;
+  sgemm(g->turn_b, g->turn_a, &g->n, &g->m, &g->k, &one, b, &g->ldb, a, &g->lda, &zero, out, &g->n);
+}
+
+static void call_dgemm(const Library *l, const FortranGemm *g, const double *a, const double *b,
+                       double *out) {
+  FortranDgemm *dgemm;
+  *(void **)&dgemm = l->functions[1];
+  const double one = 1, zero = 0;
+  dgemm(g->turn_b, g->turn_a, &g->n, &g->m, &g->k, &one, b, &g->ldb, a, &g->lda, &zero, out, &g->n);
+}
+
+/* It has PyTorch's threads. */
 static int run_torch(LibraryCall *c, const LibraryPointers *at, void *stream) {
   (void)stream;
   const LibraryProduct *p = &c->shape.product;
   const Layouts *l = c->state;
-  FortranSgemm *sgemm;
-  *(void **)&sgemm = c->library->functions[0];
-  const float one = 1, zero = 0;
-  const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = (int)l->a.ld, ldb = (int)l->b.ld;
-  if (!m || !n) return 0; /* leading dimensions of 0 are refused */
+  FortranGemm g = {l->a.transposed ? "T" : "N", l->b.transposed ? "T" : "N", (int)p->m, (int)p->n,
+                   (int)p->k, (int)l->a.ld, (int)l->b.ld};
+  if (!g.m || !g.n) return 0; /* leading dimensions of 0 are refused */
   for (int64_t i = 0; i < p->batch; i++) {
-    Operands x = operands_of(p, at, i);
-    sgemm(l->b.transposed ? "T" : "N", l->a.transposed ? "T" : "N", &n, &m, &k, &one, x.b, &ldb,
-          x.a, &lda, &zero, x.out, &n);
+    int64_t a = p->a.offset + i * p->a.batch, b = p->b.offset + i * p->b.batch;
+    int64_t out = i * p->m * p->n;
+    if (p->a.dtype == DT_F64)
+      call_dgemm(c->library, &g, (const double *)at->a + a, (const double *)at->b + b,
+                 (double *)at->out + out);
+    else
+      call_sgemm(c->library, &g, (const float *)at->a + a, (const float *)at->b + b,
+                 (float *)at->out + out);
   }
   return 0;
 }
@@ -174,7 +208,7 @@ static const char *const torch_files[] = {"libtorch_cpu.so", NULL};
 
 static const char *const blas_symbols[] = {"cblas_sgemm", NULL};
 static const char *const dnnl_symbols[] = {"dnnl_sgemm", "dnnl_version", NULL};
-static const char *const torch_symbols[] = {"sgemm_", NULL};
+static const char *const torch_symbols[] = {"sgemm_", "dgemm_", NULL};
 
 const LibraryFile library_blas = {.name = "BLAS",
                                   .files = blas_files,
@@ -211,7 +245,7 @@ const LibraryFunction library_dnnl_gemm = {.name = "dnnl.gemm",
 const LibraryFunction library_torch_gemm = {.name = "torch.gemm",
                                             .file = &library_torch,
                                             .kind = NEREID_C,
-                                            .takes = takes_f32,
+                                            .takes = takes_f32_or_f64,
                                             .threads = threads_of_torch,
                                             .prepare = prepare_gemm,
                                             .run = run_torch,

@@ -102,6 +102,9 @@ ExpectedTimes library_times(int capability, const TimedProblem *p) {
  * time by the geometric mean, and more than 1.07 of it in one (1.14 of 0.12 ms). */
 static const double CORE_KERNELS = 115e3, CORE_MKL = 138e3;
 
+/* Of f64: 512 and 1,024 cubed have MKL at 59e3, beside kernels at 44e3. */
+static const double CORE_KERNELS_64 = 44e3, CORE_MKL_64 = 59e3;
+
 /* MKL packs all of b: few rows leave that no time.  32x4096 by 1024, 4096: 0.59 to 0.71 of our
  * speed; 98 rows 1.11; a b that stays in the second cache 1.2 to 1.9. */
 enum { CORE_ROWS_MANY = 97, CORE_CACHE = 3 << 19 };
@@ -111,10 +114,12 @@ static const double CORE_OPERATIONS = 2e6; /* of one matrix; below, calls take a
 
 ExpectedTimes library_times_of_core(const TimedProblem *p) {
   double operations = 2 * p->m * p->n * p->k;
-  bool small = p->k * p->n * (double)sizeof(float) <= CORE_CACHE;
-  bool suits = p->dtype == DT_F32 && p->n >= CORE_COLUMNS && operations >= CORE_OPERATIONS &&
-               (p->m >= CORE_ROWS_MANY || small);
+  bool wide = p->dtype == DT_F64;
+  bool small = p->k * p->n * dtype_bytes(p->dtype) <= CORE_CACHE;
+  bool suits = (wide || p->dtype == DT_F32) && p->n >= CORE_COLUMNS &&
+               operations >= CORE_OPERATIONS && (p->m >= CORE_ROWS_MANY || small);
   if (!suits) return (ExpectedTimes){0};
   operations *= p->batch;
+  if (wide) return (ExpectedTimes){operations / CORE_KERNELS_64, operations / CORE_MKL_64};
   return (ExpectedTimes){operations / CORE_KERNELS, operations / CORE_MKL};
 }

@@ -489,6 +489,29 @@ CORE = """def forward(self, a: "f32[{m}, {k}]", w: "f32[{n}, {k}]"):
 """
 
 
+CORE_TURNED = """def forward(self, a: "f32[{k}, {m}]", w: "f32[{k}, {n}]"):
+    b = torch.ops.aten.permute.default(a, [1, 0])
+    y = torch.ops.aten.mm.default(b, w)
+    return (y,)
+"""
+
+
+def check_wide(machine):
+    """PyTorch's BLAS alone takes f64, of operands in either order; without it kernels do."""
+    model, torch = machine.folder / "wide.py", str(machine.folder / "torch.so")
+    options = "--device", "cpu", "--libraries", "always"
+    for m, n, k in (200, 64, 96), (3, 130, 64):
+        for text in CORE, CORE_TURNED:
+            model.write_text(text.format(m=m, n=n, k=k).replace("f32", "f64"))
+            want = machine.run([model, "--random-inputs"], "--device", "interp")
+            got = machine.run([model, "--random-inputs"], *options, LD_PRELOAD=torch)
+            calls = machine.calls()
+            check(agrees(got, want, 1e-12), f"f64 {m}x{n}x{k}: {got}, not {want}")
+            check([c.split()[0] for c in calls] == ["dgemm_"], f"f64 {m}x{n}x{k}: {calls}")
+            got = machine.run([model, "--random-inputs"], *options)
+            check(agrees(got, want, 1e-12), f"f64 without PyTorch {m}x{n}x{k}: {got}, not {want}")
+
+
 def check_core(machine):
     """One thread of an Intel processor with vectors of 512 bits has most products of f32 by the MKL
     in PyTorch, without records; few rows times large weights, small products, more threads and
@@ -587,6 +610,7 @@ def main():
             check_records(machine)
             check_default(machine)
             check_core(machine)
+            check_wide(machine)
             check_float8(machine)
             check_depthwise(machine)
             check_gated(machine)

@@ -143,6 +143,23 @@ API void sgemm_(const char *ta, const char *tb, const int *m, const int *n, cons
   sgemm(*tb == 'T', *ta == 'T', *n, *m, *k, b, *ldb, a, *lda, c, *ldc);
 }
 
+API void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k,
+                const double *alpha, const double *a, const int *lda, const double *b,
+                const int *ldb, const double *beta, double *c, const int *ldc) {
+  char what[64];
+  if (*alpha != 1 || *beta != 0 || *ldc < *m) abort();
+  snprintf(what, sizeof what, "%d %d %d", *m, *n, *k);
+  write_call("dgemm_", what);
+  for (int64_t i = 0; i < *n; i++)
+    for (int64_t j = 0; j < *m; j++) {
+      double sum = 0;
+      for (int64_t x = 0; x < *k; x++)
+        sum += (*tb == 'T' ? b[x * *ldb + i] : b[i * *ldb + x]) *
+               (*ta == 'T' ? a[j * *lda + x] : a[x * *lda + j]);
+      c[i * *ldc + j] = sum;
+    }
+}
+
 typedef struct {
   int major, minor, patch;
 } Version;

@@ -135,6 +135,10 @@ static void times_of_core(void) {
   ExpectedTimes one = library_times_of_core(&p);
   p.batch = 2;
   check_call(library_times_of_core(&p).library == 2 * one.library, "two take twice as long");
+  p.dtype = DT_F64;
+  ExpectedTimes wide = library_times_of_core(&p);
+  check_call(wide.kernels > 0 && wide.library < wide.kernels, "1.3, of 64 bits");
+  check_call(wide.library > 2 * one.library, "which take longer");
 }
 
 int main(void) {
