@@ -27,6 +27,17 @@ static int64_t byte_stride(const NestBuffer *b, int axis) {
   return 0;
 }
 
+/* The axis of an operand's buffer that has its matrix axis 0 or 1. */
+static int axis_of_buffer(const NestStmt *dot, int which, int axis) {
+  return nest_int(dot, NA_turned, 0) >> which & 1 ? 1 - axis : axis;
+}
+
+/* How long an operand in a buffer is along matrix axis 0 or 1. */
+static int32_t operand_size(const NestStmt *dot, int which, int axis) {
+  const Type *t = &dot->mems[which].buffer->tile;
+  return t->shape[t->rank - 2 + axis_of_buffer(dot, which, axis)];
+}
+
 static int64_t batch_stride(const NestBuffer *b) {
   for (int i = 0; b->tile.rank == 3 && i < b->layout.ndigits; i++)
     if (b->layout.d[i].axis == 0) return b->layout.d[i].stride;
@@ -223,11 +234,9 @@ enum { TILED_ROWS = 2 * MACHINE_TILE };
 
 /* Does C compute the dot by the unit for tiles (codegen/c/products.c)?  Blocks are more rows. */
 static bool is_tiled(const Bind *s, const NestStmt *st) {
-  const NestBuffer *left = st->mems[0].buffer;
   return machine_has(s->u->machine, HAS_MATRIX_TILES) &&
          tile_dot_of_words(nest_str(st, NA_precision, "")) != TILE_DOT &&
-         left->tile.shape[left->tile.rank - 2] >= MACHINE_TILED_ROWS &&
-         left->tile.shape[left->tile.rank - 1] >= MACHINE_TILE;
+         operand_size(st, 0, 0) >= MACHINE_TILED_ROWS && operand_size(st, 0, 1) >= MACHINE_TILE;
 }
 
 /* Does a function compute blocks of the dot?  Their sums then stay where they are. */
@@ -238,7 +247,7 @@ static bool is_called(const Bind *s, const NestStmt *st) {
   bool adds = st->to == DT_F32 || st->to == DT_F64 || words;
   int32_t least = words ? MACHINE_CALLED_WORDS : MACHINE_CALLED_STEPS;
   return machine_has(s->u->machine, HAS_LOCKSTEP) && !widens && adds &&
-         left->tile.shape[left->tile.rank - 1] >= least;
+         operand_size(st, 0, 1) >= least;
 }
 
 /* Does the nearest cache hold the right operand, so that one call takes all rows and columns? */
@@ -294,10 +303,8 @@ static Block plan_block(Bind *s, int rank, int32_t rows, int32_t columns) {
 }
 
 static Block plan_tiles(Bind *s, const NestStmt *st, int rank) {
-  const NestBuffer *left = st->mems[0].buffer, *right = st->mems[1].buffer;
   if (!is_near(st)) return plan_block(s, rank, TILED_ROWS, 0);
-  return plan_block(s, rank, left->tile.shape[left->tile.rank - 2],
-                    right->tile.shape[right->tile.rank - 1]);
+  return plan_block(s, rank, operand_size(st, 0, 0), operand_size(st, 1, 1));
 }
 
 /* The byte offset of an operand's element: row or column digits of the accumulator, the batch, and
@@ -326,13 +333,14 @@ static Feed operand_feed(Bind *s, const NestStmt *st, int which, NestIndex *k, N
   int rank = st->dsts[0].var->tile.rank;
   const NestBuffer *b = st->mems[which].buffer;
   Feed x = {.buffer = b, .mask = mask};
-  Form f = operand_form(s, b, rank - 2 + which, which);
+  int own = axis_of_buffer(st, which, which);
+  Form f = operand_form(s, b, rank - 2 + which, own);
   add_ring_slot(s, &f, &st->mems[which]);
   DimMask base_mask;
   x.base = form_base(s, &f, DT_I32, DT_NONE, &base_mask);
   x.bytes = form_immediate(s, &f);
-  bind_add_index(&x.bytes, k, byte_stride(b, 1 - which) * (step ? step->extent : 1));
-  bind_add_index(&x.bytes, step, byte_stride(b, 1 - which));
+  bind_add_index(&x.bytes, k, byte_stride(b, 1 - own) * (step ? step->extent : 1));
+  bind_add_index(&x.bytes, step, byte_stride(b, 1 - own));
   x.uniform = !x.base.kind;
   return x;
 }
@@ -530,7 +538,7 @@ static void dot_fma(Bind *s, const NestStmt *st) {
   bool tiled = is_tiled(s, st);
   bind_start(s, NULL, &l);
   Block blk = tiled ? plan_tiles(s, st, rank) : plan_block(s, rank, 0, 0);
-  NestIndex *k = nest_index(s->nest, "k", st->mems[0].buffer->tile.shape[rank - 1]);
+  NestIndex *k = nest_index(s->nest, "k", operand_size(st, 0, 1));
   NestBuilder outer = s->b;
   open_outer(s, blk.outer, rank);
   Feed a = operand_feed(s, st, 0, k, NULL, blk.rows),

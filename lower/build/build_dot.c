@@ -200,8 +200,14 @@ static bool is_turned(const Type *a, const Type *b) {
   return a->rank == 2 && a->shape[0] == b->shape[1] && a->shape[1] == b->shape[0];
 }
 
+/* Can a dot read it where its transpose is stored? */
+static bool reads_both(const Staged *g) {
+  return g->form == OPERAND_PANELS || (g->form == OPERAND_PLAIN && g->fast >= 0);
+}
+
 /* The operand where it has been stored already.  A warpgroup's dot also reads it where a dot has
- * its transpose: descriptors know both.  *turned: the buffer found holds the transpose. */
+ * its transpose: descriptors know both, as do addresses of numbers that are taken one by one.
+ * *turned: the buffer found holds the transpose. */
 static const Staged *find_staged(const Build *s, const Staged *like, bool *turned) {
   *turned = false;
   for (size_t i = 0; i < s->staged.len; i++) {
@@ -210,7 +216,7 @@ static const Staged *find_staged(const Build *s, const Staged *like, bool *turne
     if (!alike || !around(s, g->block)) continue;
     bool same_room = type_eq(g->room, like->room), any = like->fast < 0;
     if (g->value == like->value && same_room && (any || g->fast == like->fast)) return g;
-    if (like->form != OPERAND_PANELS || g->stored != like->stored) continue;
+    if (!reads_both(like) || g->stored != like->stored) continue;
     /* The room of a square tile doesn't tell it from its transpose. */
     if (g->swapped == like->swapped && same_room && (any || g->fast == like->fast)) return g;
     if (g->swapped != like->swapped && is_turned(&g->room, &like->room) &&
