@@ -989,7 +989,7 @@ typedef struct {
 
 static const ScoreOrder score_orders[] = {
     {"[:, None]", "[None, :]", "1", "query, key", "p.to(value.dtype), value", "BM, BE"},
-    {"[None, :]", "[:, None]", "0", "key, query", "value, p.to(value.dtype)", "BE, BM"}};
+    {"[None, :]", "[:, None]", "0", "key, query", "tl.trans(value), p.to(value.dtype)", "BE, BM"}};
 
 enum { SLOTS_MOST = 48 };
 

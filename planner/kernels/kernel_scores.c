@@ -313,10 +313,8 @@ const char *attention_keys(AttentionWriter *w) {
            "order // 8 % 4 * 2 + order % 2\n"
            "        n = start + order[None, :]\n"
            "        s = start + order[:, None]\n";
-  const char *down = "[:, None]", *across = "[None, :]";
-  bool turned = w->shape->turned;
   return arena_printf(w->k->arena,
                       "        n = start + tl.arange(0, BN)%s\n"
-                      "        s = start + tl.arange(0, BN)%s\n",
-                      turned ? down : across, turned ? across : down);
+                      "        s = start + tl.arange(0, BN)[:, None]\n",
+                      w->shape->turned ? "[:, None]" : "[None, :]");
 }

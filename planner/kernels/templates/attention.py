@@ -4,7 +4,7 @@ def {{name}}_keys({{parameters}}, query, m, batch, {{table}}first, last, {{bound
                   BN: tl.constexpr, BD: tl.constexpr, BE: tl.constexpr, EDGE: tl.constexpr):
     # Takes the keys from first to last.  At an EDGE not all of a block are seen by all rows.
     d = tl.arange(0, BD){{down}}
-    e = tl.arange(0, BE){{across}}
+    e = tl.arange(0, BE)[None, :]
 {{seed}}
 {{loop}}
 {{key_numbers}}
