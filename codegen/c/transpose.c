@@ -102,6 +102,14 @@ static bool stores_vectors(const Gen *g, const NestStmt *loop, const NestStmt *i
          !m->base.sub.n && at.kind == SPREAD_LINEAR && at.step == bytes && i >= vector && own;
 }
 
+/* Does it write a number, the same in each iteration, to what nothing else of its block mentions? */
+static bool writes_constant(const NestStmt *s) {
+  if (s->code != NEST_MOV || s->guard.kind || s->srcs[0].kind != REF_FLOAT) return false;
+  for (const NestStmt *x = s->parent->first; x; x = x->next)
+    if (x != s && (is_read(x, s->dsts[0].var) || nest_sets(x, s->dsts[0].var))) return false;
+  return true;
+}
+
 /* May the statement run before the stores of its block, and in another order of the loops? */
 static bool comes_before(const Gen *g, const NestStmt *loop, const Columns *c, const NestStmt *x) {
   const unsigned barred = NEST_IS_ORDERED | NEST_IS_EFFECT;
@@ -111,7 +119,7 @@ static bool comes_before(const Gen *g, const NestStmt *loop, const Columns *c, c
   for (uint32_t i = 0; i < x->nmems; i++)
     if (x->mems[i].buffer) return false;
   for (uint32_t i = 0; i < x->ndsts && c->inner; i++)
-    if (!g->at_definition[x->dsts[i].var->id] && !c_initial_value(x) &&
+    if (!g->at_definition[x->dsts[i].var->id] && !c_initial_value(x) && !writes_constant(x) &&
         !(x->prev && c_initial_value(x->prev)))
       return false;
   return true;
