@@ -988,6 +988,14 @@ static void check_tables(Build *b, const Operands *x, const Operands *keys) {
                    b->in.n->name);
 }
 
+/* The gradients in b->items become those of the operands, of which batches may share one. */
+static Node *sum_batches(Build *b) {
+  for (uint32_t i = 1; i < 3; i++)
+    if (b->items[i]->type.shape[0] != b->in.n->type.items[i].shape[0])
+      b->items[i] = build_sum(b, b->items[i], 1, true);
+  return NULL;
+}
+
 Node *decompose_flex_attention_backward(Build *b) {
   static const char *const of_keys[] = {"row_counts", "row_indices", "full_row_counts",
                                         "full_row_indices"};
@@ -1003,6 +1011,7 @@ Node *decompose_flex_attention_backward(Build *b) {
   Operands keys = x;
   for (int i = 0; i < 4; i++) keys.tables[i] = build_input(b, of_keys[i]);
   keys.heads_first = infer_bool(&b->in, "keys_heads_first");
+  if (!nread && gradients_by_parts(b, &keys, &y, false)) return sum_batches(b);
   bool keeps = !nread && keeps_scores(b, &x) && keeps_at_once(&x);
   if (keeps) check_tables(b, &x, &keys);
   Node *first = keeps ? gradients_of_keys(b, keys, &y, false) : NULL;
@@ -1011,8 +1020,5 @@ Node *decompose_flex_attention_backward(Build *b) {
   b->items[0] = x.heads_first ? query : build_transpose(b, query, 1, 2);
   gradients_of_read(b, query, nread, read, sums);
   if (!keeps) gradients_of_keys(b, keys, &y, false);
-  for (uint32_t i = 1; i < 3; i++)
-    if (b->items[i]->type.shape[0] != b->in.n->type.items[i].shape[0])
-      b->items[i] = build_sum(b, b->items[i], 1, true);
-  return NULL;
+  return sum_batches(b);
 }
