@@ -102,7 +102,7 @@ static bool stores_vectors(const Gen *g, const NestStmt *loop, const NestStmt *i
          !m->base.sub.n && at.kind == SPREAD_LINEAR && at.step == bytes && i >= vector && own;
 }
 
-/* Does it write a number, the same in each iteration, to what nothing else of its block mentions? */
+/* Does it write one number in all iterations, to what nothing else of its block mentions? */
 static bool writes_constant(const NestStmt *s) {
   if (s->code != NEST_MOV || s->guard.kind || s->srcs[0].kind != REF_FLOAT) return false;
   for (const NestStmt *x = s->parent->first; x; x = x->next)
