@@ -142,6 +142,18 @@ static bool window_takes(const Fusion *f, const Group *g, const Group *own) {
   return !apart && dim_is_int(own->r) && own->r->value <= FUSE_COLUMNS_MAX;
 }
 
+/* Does a sum of columns read rows that indices choose, or sums of such?  A CPU's tile of it is rows
+ * by columns, each of whose elements would find its index, and go through the longest segment. */
+static bool sums_chosen_rows(const Fusion *f, const Group *g, const Group *own) {
+  bool down = f->graph->host && own->rank && !(own->columns >> (own->rank - 1) & 1), chosen = false;
+  for (size_t i = 0; i < g->nodes.len && down; i++) {
+    const Node *n = g->nodes.data[i];
+    bool gathers = prim_kind(n->op) == PRIM_GATHER && n->type.rank > 1;
+    chosen |= gathers || graph_is(n, OP_nereid_segment_sum_default);
+  }
+  return chosen;
+}
+
 /* A reduction or scan joins a group whose domain is its own, or that has no columns yet.  Rows that
  * are sorted are few and long, and searches want many programs. */
 static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
@@ -149,6 +161,7 @@ static FuseStop columns_fit(Fusion *f, Group *g, Node *n) {
   fuse_set_domain(f, &own, n);
   if (group_has_window(g) && !window_takes(f, g, &own)) return stopped(STOP_EXTENT, NULL);
   if (n->op->id == OP_nereid_sort_default && group_searches(g)) return stopped(STOP_AXES, NULL);
+  if (sums_chosen_rows(f, g, &own)) return stopped(STOP_AXES, NULL);
   if (!group_has_columns(g)) return try_domain(f, g, &own, n);
   if (own.x != g->x || own.r != g->r) return stopped(STOP_EXTENT, NULL);
   f->role[n->id] = fuse_natural_role(n);
