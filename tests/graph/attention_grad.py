@@ -188,11 +188,14 @@ def problem(case, devices):
     kinds = [line.split()[1] for line in fused.splitlines() if not line.startswith("#")]
     if status or kinds.count("attention") != case.kernels:
         return f"kernels: {' '.join(kinds) or messages}"
-    one = case.kernels > 0 and case.dtype != "f64"
-    keeps = one and case.bias and not (case.causal or case.open)
+    gradients = case.kernels > 0 and case.dtype != "f64"
+    keys = case.sizes[3]
+    lanes = keys >= 64 or keys % 16 == 0  # which keys of one kernel are
+    keeps = gradients and (case.bias or not lanes) and not (case.causal or case.open)
+    one = gradients and not case.bias and not keeps
     if keeps != ("attention_grad_kept" in plan):
         return f"gradients of scores are {'not ' * keeps}kept"
-    if (one and not case.bias) != ("attention_grad_parts" in plan):
+    if one != ("attention_grad_parts" in plan):
         return f"{'no' if one else 'a'} kernel of all gradients"
     for device in devices:
         kept = kept_shares(case, device)
