@@ -69,6 +69,7 @@ static const AttentionWay attention_ways[] = {{1, 4, 2}, {1, 8, 2}, {2, 4, 2}, {
 
 enum {
   VALUES_MAX = 1 << 18,  /* of all nodes, for a tile */
+  COLUMNS_VALUES_MAX = 1 << 21,
   BRANCHING_VALUES = 16, /* that a branch takes which is for few elements */
   VALUES_OF_MANY_WARPS = 48,
   THREAD_ELEMENTS = 16,
@@ -77,16 +78,21 @@ enum {
 
 static int64_t branch_values(const Node *n) { return prim_branches(n) ? BRANCHING_VALUES : 1; }
 
+static int64_t values_of(const Group *g, const StepCost *cost) {
+  int64_t values = 0;
+  for (size_t i = 0; i < g->nodes.len; i++) values += branch_values(g->nodes.data[i]);
+  for (uint32_t i = 0; i < cost->ninlined; i++) values += branch_values(cost->inlined[i]);
+  return values;
+}
+
 /* Elements of a tile, `most` or so few that all values fit. */
 static int64_t elements_within(const Group *g, const StepCost *cost, int64_t most) {
-  int64_t values = 0;
   for (size_t i = 0; i < g->nodes.len; i++) {
     const Node *n = g->nodes.data[i];
     if (n->op->id == OP_nereid_sort_default) return most;
     if (prim_does_rows(n)) return 1;
-    values += branch_values(n);
   }
-  for (uint32_t i = 0; i < cost->ninlined; i++) values += branch_values(cost->inlined[i]);
+  int64_t values = values_of(g, cost);
   while (most * values > VALUES_MAX && most > 1) most /= 2;
   return most;
 }
@@ -446,6 +452,9 @@ static void tiles_vector_columns(const Tiles *t, const Group *g, bool looped, in
   int64_t columns = looped && dim_divisible(g->x, TWO) ? TWO : VECTOR;
   int64_t wide = looped ? wide_columns(g, most) : 0;
   if (wide) row = 1, columns = wide;
+  /* Whole rows of many values, with indices of their own, are more than a nest may have. */
+  while (!looped && columns > 1 && columns * row * values_of(g, s->cost) > COLUMNS_VALUES_MAX)
+    columns /= 2;
   FlatTile tile = {(uint32_t)(columns * row), 4};
   add_step_choice(t, s, rows_choice(t, g, row, columns * row, &tile));
 }
