@@ -88,7 +88,18 @@ INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} 
 #endif
 #ifndef NEREID_vsplat_u64
 #define NEREID_vsplat_u64
-INLINE vu64 vsplat_u64(uint64_t x) { return (vu64){REPEAT(x)}; }
+/* GCC makes a vector of two registers element by element, in memory, in each turn. */
+INLINE vu64 vsplat_u64(uint64_t x) {
+#if LANES * 64 == 2 * REGISTER_BITS && !defined(__clang__)
+  typedef uint64_t half __attribute__((vector_size(LANES / 2 * sizeof(uint64_t))));
+  const half halves[2] = {x - (half){0}, x - (half){0}};
+  vu64 v;
+  __builtin_memcpy(&v, halves, sizeof v);
+  return v;
+#else
+  return (vu64){REPEAT(x)};
+#endif
+}
 #endif
 #ifndef NEREID_vto_u64
 #define NEREID_vto_u64
