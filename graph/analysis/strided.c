@@ -56,7 +56,7 @@ bool strided_of(Graph *g, Node *n, Strided *out) {
   if (rank > STRIDED_RANK_MAX) return false;
   strided_index(d, n->type.shape, rank, index);
   memcpy(at, index, rank * sizeof *at);
-  for (; prim_is_view(n); n = view_operand(n)) {
+  for (; prim_is_view(n) && view_has_index(n); n = view_operand(n)) {
     view_index(g, n, at, from);
     memcpy(at, from, sizeof at);
   }

@@ -65,6 +65,9 @@ bool prim_has_template(PrimKind k);
  * `at` (n's rank), into `from` (the operand's rank).  Indices are expressions of index symbols
  * (dim_index), so nothing is known of their values but their ranges. */
 void view_index(Graph *g, const Node *n, const Dim *at, Dim *from);
+
+/* Has view_index a rule for n?  Not for an item of a call that computes its results. */
+bool view_has_index(const Node *n);
 /* The tensor that a view is a view of. */
 Node *view_operand(const Node *n);
 /* 1, but more for a reshape that divides indices by symbolic sizes: expressions of its index repeat

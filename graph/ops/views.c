@@ -276,10 +276,22 @@ static uint32_t item_number(const Node *n) {
   return (uint32_t)(i < 0 ? i + n->args[0].node->type.nitems : i);
 }
 
+static const Node *call_of(const Node *n) {
+  return n->kind == NODE_GETITEM ? n->args[0].node : n;
+}
+
+static void (*rule_of(const Node *n))(View *) {
+  if (call_of(n)->kind != NODE_CALL) return NULL;
+  OpId op = call_of(n)->op->id;
+  return n->kind == NODE_GETITEM ? rules[op].part : rules[op].view;
+}
+
+bool view_has_index(const Node *n) { return rule_of(n) != NULL; }
+
 void view_index(Graph *g, const Node *n, const Dim *at, Dim *from) {
   bool item = n->kind == NODE_GETITEM;
-  const Node *call = item ? n->args[0].node : n;
-  void (*rule)(View *) = item ? rules[call->op->id].part : rules[call->op->id].view;
+  const Node *call = call_of(n);
+  void (*rule)(View *) = rule_of(n);
   BUG_IF(!rule, "no view: %s", call->op->target);
   View v = {.in = prim_arguments(g, call),
             .d = g->dims,

@@ -213,7 +213,8 @@ def check_operators():
     first = len(torch_backend._programs)
     check("complex sums, inverses and solutions",
           lambda z: (torch.add(z, z.sin(), alpha=2) + 1j, torch.linalg.inv(z[:3]),
-                     torch.linalg.solve(z[:3].mH, z[1:]), torch.linalg.inv_ex(z[:3] * 0)[1]), z)
+                     torch.linalg.solve(z[:3].mH, z[1:]), torch.linalg.inv_ex(z[:3] * 0)[1],
+                     torch.fft.fft(torch.linalg.inv_ex(z[1:])[0])), z)
     reasons = {str(node.target) for made in torch_backend._programs[first:]
                for node in made.reasons} - {"with_effects"}  # checks, from PyTorch 2.15 on
     tally.check(not reasons, f"complex numbers by PyTorch: {reasons}")
