@@ -10,6 +10,7 @@ object's end may call a model while this thread makes a tensor: who takes a bloc
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 import sys
 from typing import Callable
@@ -23,6 +24,7 @@ _LEAST = 1 << 20  # bytes of an output; the C library keeps smaller ones itself
 _STEPS = 8  # sizes of blocks between two powers of two
 _LARGER = 1.5  # times the bytes that an output needs: the largest block that it takes
 _STALE = 4  # times as many outputs as there are blocks: a block that none of them took goes
+_MOST = 256  # blocks that one output looks at: a caller may hold thousands
 _OFTEN = 64  # outputs between two searches for stale blocks
 
 
@@ -73,7 +75,8 @@ class _Block:
 
 
 class HostMemory:
-    """Blocks in the order of their sizes."""
+    """Blocks in the order of their sizes.  A list of them never changes, since other threads go
+    through it: it is replaced."""
 
     def __init__(self, empty: Callable, reinterpret: Callable):
         """`empty` makes small tensors; `reinterpret` is PyTorch's, of a tensor, sizes, strides and
@@ -90,17 +93,23 @@ class HostMemory:
         self._outputs += 1
         if self._outputs % _OFTEN == 0:
             self._drop(_STALE * len(self._blocks))
-        blocks = self._blocks  # another list after a search for stale ones
-        for i in range(bisect.bisect_left(blocks, size, key=_size_of), len(blocks)):
-            if i >= len(blocks) or blocks[i].size > _LARGER * size:
+        blocks = self._blocks
+        first = bisect.bisect_left(blocks, size, key=_size_of)
+        for block in itertools.islice(blocks, first, first + _MOST):
+            if block.size > _LARGER * size:
                 break
-            if blocks[i].has_others(0) and blocks[i].is_same():
-                tensor = self._tensor(blocks[i], sizes, strides, dtype)
+            if block.has_others(0) and block.is_same():
+                tensor = self._tensor(block, sizes, strides, dtype)
                 if tensor is not None:
                     return tensor
+        else:
+            if len(blocks) >= first + _MOST:
+                return self._empty(sizes, strides, dtype)
         block = _Block(_rounded(size), dtype)
         tensor = self._tensor(block, sizes, strides, dtype)
-        bisect.insort(self._blocks, block, key=_size_of)
+        blocks = list(self._blocks)
+        bisect.insort(blocks, block, key=_size_of)
+        self._blocks = blocks
         return tensor
 
     def _tensor(self, block: _Block, sizes: tuple, strides: tuple, dtype: torch.dtype):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Memory of large outputs on CPUs: what anybody still has is not written again, whatever they hold;
 what nobody has is used again, and returned once no model needs it."""
-import ctypes, gc, os, pathlib, sys, threading
+import ctypes, gc, os, pathlib, random, sys, threading, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -127,6 +127,44 @@ def check_threads():
     tally.check(not wrong, f"results of threads: {wrong[:3]}")
 
 
+def check_sizes_of_threads():
+    """Blocks of many sizes, made by threads at once: none is smaller than its tensor."""
+    from nereid.host_memory import host_memory
+
+    small, before = [], sys.getswitchinterval()
+
+    def work(seed):
+        draw, held, end = random.Random(seed), [], time.monotonic() + 3
+        while time.monotonic() < end and not small:
+            n = draw.randint(1 << 18, 1 << 20)
+            held.append(host_memory.empty((n,), (1,), torch.float32))
+            if held[-1].untyped_storage().nbytes() < 4 * n:
+                small.append(n)
+            if len(held) > draw.randint(0, 40):
+                del held[:draw.randint(1, len(held))]
+
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    sys.setswitchinterval(before)
+    tally.check(not small, f"memory smaller than a tensor of {small} elements")
+
+
+def check_many_held():
+    """A caller may hold many outputs: a call looks at some of their blocks alone."""
+    from nereid.host_memory import host_memory
+
+    held = [host_memory.empty((1 << 18,), (1,), torch.float32) for _ in range(1000)]
+    tally.check(len({t.data_ptr() for t in held}) == 1000, "outputs that are held share memory")
+    count = len(host_memory._blocks)
+    tally.check(count < 500, f"{count} blocks for 1,000 outputs")
+    del held
+    host_memory.trim()
+
+
 def check_returned():
     """What a model used goes with it."""
     torch._dynamo.reset()
@@ -181,6 +219,8 @@ def main():
     check_again()
     check_gradients()
     check_threads()
+    check_sizes_of_threads()
+    check_many_held()
     check_returned()
     check_stale()
 
