@@ -351,12 +351,34 @@ def check_missing_compiler(folder):
                 f"no compiler: {done.stdout} {done.stderr}")
 
 
+def check_refused_segment():
+    """An error that is about no node: PyTorch runs the segment, which is told once a graph."""
+    from nereid.errors import KERNEL, NereidError
+    from nereid.torch_backend.segments import segment
+
+    def refuse(self):
+        error = NereidError("a kernel has too many variables", KERNEL)
+        raise segment.Refused(segment.refusals(error, self.text, self.plan)) from error
+
+    step, options = STEPS["train"]
+    want, lines = run(step, options)
+    tally.check(not lines, f"no failure, and yet: {lines}")
+    made, segment.Compiled.compile = segment.Compiled.compile, refuse
+    try:
+        got, lines = run(step, options)
+    finally:
+        segment.Compiled.compile = made
+    told = [line for line in lines if "too many variables" in line and "a segment of" in line]
+    tally.check(same(got, want) and len(told) == 1, f"a segment is refused: {got}, {lines}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder + "/cache"
         words = [word for word in sys.argv[1:] if word != "--all"]
         check_injected([""] if "--all" in sys.argv else words or None)
         check_failing_warning()
+        check_refused_segment()
         check_missing_compiler(folder)
 
 

@@ -28,7 +28,7 @@ from nereid.torch_backend.segments.flex import count_scores, is_flex
 from nereid.torch_backend.segments.partition import Partition, Segment, partition
 from nereid.torch_backend.segments.reasons import is_counted
 from nereid.torch_backend.segments.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
-                                                   symbols_of)
+                                                   names_node, symbols_of)
 from nereid.torch_backend.segments.text import order_of
 from nereid.torch_backend.segments.verify import Verified
 
@@ -310,6 +310,8 @@ class Program:
                 cause = problem.__cause__
                 if isinstance(cause, NereidError) and cause.code == TOOL:
                     self.warnings.warn_of_tool(cause)
+                elif isinstance(cause, NereidError) and not names_node(cause):
+                    self.warnings.warn(cause, self.graph, f"a segment of {self.title}")
                 self._begin({**self._refused, **problem.nodes})
         raise RuntimeError("a graph has too many nodes that are refused one after the other")
 

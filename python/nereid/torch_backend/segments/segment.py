@@ -287,6 +287,11 @@ def ranges_of(symbols, shape_env, limits: dict | None = None) -> list:
     return found
 
 
+def names_node(error: NereidError) -> bool:
+    """Is the error about lines of the graph, and not about a kernel or the compiler itself?"""
+    return any(part.file == "<graph>" and part.line for part in error.diagnostics)
+
+
 def refusals(error: NereidError, text: Text, plan: SegmentPlan) -> dict:
     """The nodes that an error is about; all of the segment, if it names none."""
     nodes = {}
