@@ -34,6 +34,8 @@ def exact():
                                halves),
         "levels of channels": (lambda x: torch.fake_quantize_per_channel_affine(
             x, scales, zeros, 1, -8, 7), halves),
+        "levels of channels around fractions": (lambda x: torch.fake_quantize_per_channel_affine(
+            x, scales, zeros + 0.4, 1, -8, 7), halves),
         "levels by tensors": (lambda x: torch.stack([quantized(
             x, scales[1:2], zeros[1:2], flag, -8, 7)[0] for flag in (on, 0 * on)]), halves),
         "std of equal elements": (lambda x: x.std(0), equal_rows(5)),

@@ -166,6 +166,8 @@ def _fake_quantize_channels(x, scale, zero_point, axis: int, least: int, most: i
         for parts in (scale, zero_point))
     if x.dtype != torch.float32 or scale.dtype != torch.float32 or not fits:
         return NotImplemented
+    if zero_point.is_floating_point():  # added before the levels are rounded, in float64
+        return NotImplemented
     shape = [-1 if i == axis else 1 for i in range(x.dim())]
     return _quantized(x, scale.view(shape), zero_point.view(shape), least, most)
 
