@@ -246,8 +246,11 @@ def _items(value: Any) -> Sequence:
 
 def _lasting(value: Any) -> Any:
     """The value; an array of a number of NumPy's, whose own description is of memory that is gone
-    once it is read."""
-    return value.__array__() if is_scalar(value) else value
+    once it is read; the elements of a tensor whose memory has them negated or conjugated."""
+    if is_scalar(value):
+        return value.__array__()
+    lazy = _is_torch(value) and (value.is_neg() or value.is_conj())
+    return value.resolve_conj().resolve_neg() if lazy else value
 
 
 def _with_items(named: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -497,7 +500,9 @@ class Model:
         if not (arrays or tensors):
             return None
         for value in given:
-            if type(value) is not kind or (tensors and not value.is_cpu):
+            if type(value) is not kind:
+                return None
+            if tensors and (not value.is_cpu or value.is_neg() or value.is_conj()):
                 return None
         compiled = self._on("cpu")
         allocate = _torch_allocator("cpu", compiled.allocators) if tensors else _numpy_allocate

@@ -526,6 +526,9 @@ def check_torch():
     check(isinstance(model(x.numpy()), np.ndarray), "NumPy's arrays give such")
     check(close(model(torch.nn.Parameter(x)), x), "a tensor with a gradient")
     check(close(model(x.t().contiguous().t()), x), "a strided tensor")
+    negated = torch.complex(x, x).conj().imag
+    for given in (model, nereid.load(program, device="cpu")):
+        check(negated.is_neg() and close(given(negated), negated), "elements negated in memory")
     out = torch.empty(5, 8)
     check(model.run(x, out=[out])[0] is out and close(out, x), "an output that is given")
     check(close(nereid.load(model.bytes("cpu"))(x), x), "a program's executable as bytes")
