@@ -156,6 +156,7 @@ static Node *sum_of_columns(Build *b, Node *x, const Windows *w, Dim total) {
   return build_view(b, y, 2, (Dim[]){x->type.shape[0], total});
 }
 
+/* All rows may have the windows of one: torch.istft adds the squares of its window so. */
 Node *decompose_unfold_backward(Build *b) {
   const ValueType *t = &b->in.n->type;
   Node *grad = build_wide_input(b, "grad_in");
@@ -172,7 +173,8 @@ Node *decompose_unfold_backward(Build *b) {
   Node *y = (few ? sum_of_rows : sum_of_columns)(b, grad, &w, t->shape[axis]);
   shape[last] = t->shape[axis];
   y = build(b, OP_aten_reshape_default, ARGS(arg_node(y), arg_dims(b->in.g, t->rank, shape)));
-  return build_to_result(b, build_transpose(b, y, axis, last));
+  y = build_expand(b, build_transpose(b, y, axis, last), t->rank, t->shape);
+  return build_to_result(b, y);
 }
 
 /* ---- distances ---- */

@@ -183,7 +183,7 @@ void infer_unfold(Infer *in) {
   infer_insert_axis(in, &windows, x->rank, infer_const(in, size));
 }
 
-/* The gradient has the shape of the windows. */
+/* The gradient has the shape of the windows, or 1 for other axes than theirs. */
 void infer_unfold_backward(Infer *in) {
   Dim shape[GRAPH_RANK_MAX];
   Dims *d = in->g->dims;
@@ -199,6 +199,9 @@ void infer_unfold_backward(Infer *in) {
     Dim last = dim_sub(d, shape[axis], window);
     Dim count = dim_add(d, dim_floordiv(d, last, infer_const(in, step)), infer_const(in, 1));
     infer_same_size(in, grad->shape[axis], count, "windows");
+    for (uint32_t i = 0; i < rank; i++)
+      if (i != axis && !dim_is(grad->shape[i], 1))
+        infer_same_size(in, grad->shape[i], shape[i], "the axes of both");
   }
   infer_set(in, grad->dtype, rank, shape);
 }

@@ -421,6 +421,7 @@ static const Case images[] = {
      "f32[1, 2, 4, 4]"},
     {"x: \"f32[2, s0, 8]\"", "unfold_backward.default(x, [2, 3*s0 + 7], 1, 8, 3)",
      "f32[2, 3*s0 + 7]"},
+    {"x: \"f32[1, 5, 8]\"", "unfold_backward.default(x, [2, 20], 1, 8, 3)", "f32[2, 20]"},
     {"x: \"f32[3]\"", "unfold_backward.default(x, [], 0, 3, 1)", "f32[]"},
 };
 
