@@ -115,6 +115,8 @@ END
     cd "$apt/archives"
     apt-get update
     apt-get download libsqlite3-dev libxxhash-dev libminizip-dev zlib1g-dev libprotobuf-c-dev
+    # Headers of Debian's Python say what differs between processors; another Python's have it.
+    apt-get download "lib$(readlink -f "$(command -v python3)" | sed 's,.*/,,')-dev" || true
     for package in *.deb; do dpkg-deb -x "$package" "$apt/root"; done
   ) || return 1
   mv "$apt/root/usr" "$libraries/usr"

@@ -682,7 +682,7 @@ static Node *gradients_of_keys(Build *b, Operands x, const Backward *y, bool add
   return kernel;
 }
 
-/* In how many parts of the keys programs of a CPU make all gradients. */
+/* Programs of a CPU make all gradients in so many parts of the keys. */
 static int64_t parts_of_keys(const Operands *x) {
   enum { KEYS = 256 };
   const Dim *q = x->q->type.shape, *k = x->k->type.shape;

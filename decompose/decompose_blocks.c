@@ -87,7 +87,7 @@ static void near_windows(Build *b, const Blocks *k, uint32_t i, Node *at, Hits *
   add_condition(b, h, build_with(b, OP_aten_lt_Scalar, h->offset[i], arg_dim(k->kernel[i])));
 }
 
-/* One window at most for each element of a window. */
+/* An element of a window has one window at most. */
 static void any_windows(Build *b, const Blocks *k, uint32_t i, Node *at, Hits *h) {
   Dim back = dim_sub(b->in.g->dims, build_const(b, 0), k->dilation[i]);
   Arg by = arg_dim(k->stride[i]);

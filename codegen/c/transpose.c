@@ -217,7 +217,7 @@ static int columns_of_step(const Gen *g, int64_t step, int64_t bytes) {
   return step >= bytes * lanes ? lanes : 0;
 }
 
-/* Those of halves of lanes. */
+/* Transposes of halves of lanes. */
 static int columns_of_halves(const Gen *g, const LaneRows *r, int64_t bytes) {
   int half = g->nest->lanes / 2;
   if (2 * half * bytes * 8 > REGISTER_MOST || r->step % bytes) return 0;

@@ -370,7 +370,7 @@ static const char MEANING[] =
     "# The meaning of the kernels depends on -ffp-contract and -fwrapv.\n"
     "KERNEL_FLAGS ?= -O2 $(NATIVE) " C_MEANING_FLAGS "\n";
 
-/* Those of several CPUs: the files of each have options of their own. */
+/* The rules of several CPUs: the files of each have options of their own. */
 static const char *flags_of_cpus(const Project *p) {
   Text out = text_new(p->arena);
   text_puts(&out, "# A run takes the kernels of the widest processor that it has.\n"

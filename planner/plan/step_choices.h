@@ -4,7 +4,7 @@
 
 #include "planner/plan/tiles.h"
 
-/* One program of four warps and three stages, without constexprs. */
+/* A choice of four warps and three stages, without constexprs. */
 StepChoice choice_new(const Tiles *t);
 void add_choice_constexpr(const Tiles *t, StepChoice *c, const char *name, int64_t value);
 /* Adds a choice that the step does not have, and takes the first.  False: no more are wanted. */

@@ -5,11 +5,12 @@
 
 #include "runtime/device/device.h"
 
-/* One more, and one less, who may take memory: with the last one all of it goes. */
+/* Say that one more, or one less, may take memory, all of which goes with the last. */
 void pools_join(nereid_device *d);
 void pools_leave(nereid_device *d);
-/* At least `size` bytes of the device that nobody else has until they are given back, *has of them:
- * by one thread those that the last one gave back.  Their contents are anything.  By any thread. */
+/* Gives at least `size` bytes of the device, *has of them, that nobody else has until they are
+ * given back; a thread alone gets those that were given back last.  Their contents are anything.
+ * Any thread may call it. */
 int pools_take(nereid_device *d, int64_t size, char **out, int64_t *has);
 void pools_give_back(nereid_device *d, char *data, int64_t has);
 

@@ -102,7 +102,7 @@ ExpectedTimes library_times(int capability, const TimedProblem *p) {
  * time by the geometric mean, and more than 1.07 of it in one (1.14 of 0.12 ms). */
 static const double CORE_KERNELS = 115e3, CORE_MKL = 138e3;
 
-/* Of f64: 512 and 1,024 cubed have MKL at 59e3, beside kernels at 44e3. */
+/* Products of f64: 512 and 1,024 cubed have MKL at 59e3, beside kernels at 44e3. */
 static const double CORE_KERNELS_64 = 44e3, CORE_MKL_64 = 59e3;
 
 /* MKL packs all of b: few rows leave that no time.  32x4096 by 1024, 4096: 0.59 to 0.71 of our

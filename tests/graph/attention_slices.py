@@ -136,7 +136,7 @@ def check_case(plans, name):
     check(not writers_of(eager.read_text())[1], f"{name}: {text}")
     plans.compare(f"{name}, eager", eager, plan, files, 3 + len(case.more), 2e-2, 2e-2)
     own = writers_of(plans.graph(model, "--device", "cpu", "--emit", "plan"))[1]
-    # One kernel makes all gradients: those of queries are added up in memory, and copied then.
+    # A kernel makes all gradients: it adds up those of queries in memory, and they are copied then.
     check(len(own) == case.writers // 2, f"{name}: on a CPU {own}")
 
 

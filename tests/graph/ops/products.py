@@ -10,7 +10,7 @@ ARRAYS = {
     "a": rng.normal(size=(4, 5)),
     "b": rng.normal(size=(5, 3)),
     "rows": rng.normal(size=(600, 70)), "to": rng.normal(size=(70, 45)),  # panels on CPUs
-    # In parts on CPUs, and a rest of three; exact in any order.
+    # CPUs sum it in parts and a rest of three; it is exact in any order.
     "long": rng.integers(-4, 5, (3, 4099)).astype(np.float32),
     "down": rng.integers(-4, 5, (4099, 20)).astype(np.float32),
 }
