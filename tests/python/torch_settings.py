@@ -89,14 +89,15 @@ SCATTERS = {
 
 def segments_of(function, *inputs):
     """The compiled function's value, and the text of the kernels of all its segments."""
-    from nereid import torch_backend
+    from nereid import _nereid, torch_backend
 
     torch._dynamo.reset()
     before = len(torch_backend._programs)
     value = torch.compile(function, backend="nereid")(*inputs)
     segments = [s for p in torch_backend._programs[before:] for s in p.segments]
     options = [{**s.options, "device": "cuda"} for s in segments]
-    return value, "".join(s.graph.emit(o, PLAN) for s, o in zip(segments, options))
+    graphs = [_nereid.Graph("<graph>", s.source.encode(), None, [], [], []) for s in segments]
+    return value, "".join(g.emit(o, PLAN) for g, o in zip(graphs, options))
 
 
 def check_deterministic():
