@@ -282,9 +282,9 @@ typedef struct {
   void (*input_done)(void *context, int i);
 } nereid_run_memory;
 
-/* The other functions of *m are needed.  Before the session is prepared.  Models whose data decides
- * sizes, recordings (mode reduce-overhead) and interpreters have all memory from the beginning to
- * the end of a run. */
+/* Copies *m, whose other functions are needed.  Before the session is prepared.  Models whose data
+ * decides sizes, recordings (mode reduce-overhead) and interpreters have all memory from the
+ * beginning to the end of a run. */
 NEREID_API int nereid_session_set_memory(nereid_session *s, const nereid_run_memory *m);
 
 /* How a session runs.  Zeros are the defaults. */

@@ -9,7 +9,7 @@ typedef struct SessionPart SessionPart;
 struct nereid_session {
   nereid_executable *of;
   Execution *x;
-  const nereid_run_memory *memory; /* NULL: its own */
+  nereid_run_memory memory; /* of its parts, too; without output(): its own */
   SessionPart *parts; /* sessions of plans for single sizes; the last that was used is the first */
   bool uses_part;     /* in its last run */
 };
@@ -54,7 +54,7 @@ int nereid_session_set_memory(nereid_session *s, const nereid_run_memory *m) {
   REQUIRE(s);
   REQUIRE(m);
   execution_set_memory(s->x, m);
-  s->memory = m;
+  s->memory = *m;
   return 0;
 }
 
@@ -68,7 +68,7 @@ static int add_part(nereid_session *s, SizedPlan *p) {
     free(part);
     return code;
   }
-  if (s->memory) nereid_session_set_memory(part->session, s->memory);
+  if (s->memory.output) nereid_session_set_memory(part->session, &s->memory);
   part->plan = p;
   sized_hold(s->of->sized, p, true);
   part->next = s->parts;

@@ -204,6 +204,16 @@ static const char LENT_OVER[] =
     "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(y, 1.0)\n"
     "        return (mm_1, mm_1, add, y)\n";
 
+/* The number of rows is open. */
+static const char LENT_OPEN[] =
+    "class GraphModule(torch.nn.Module):\n"
+    "    def forward(self, x: \"f32[s0, 128]\", w: \"f32[128, 128]\", y: \"f32[4]\", "
+    "z: \"f32[4]\"):\n"
+    "        mm: \"f32[s0, 128]\" = torch.ops.aten.mm.default(x, w)\n"
+    "        mm_1: \"f32[s0, 128]\" = torch.ops.aten.mm.default(mm, w)\n"
+    "        add: \"f32[4]\" = torch.ops.aten.add.Tensor(y, 1.0)\n"
+    "        return (mm_1, mm_1, add, y)\n";
+
 enum { LENT_ROWS = 4096, LENT_WIDTH = 128, LENT_INPUTS = 4, LENT_OUTPUTS = 4 };
 
 typedef struct {
@@ -279,6 +289,7 @@ static void lent(LentCase c) {
   for (int i = 0; i < LENT_WIDTH * LENT_WIDTH; i++) w[i] = i % (LENT_WIDTH + 1) ? 0 : 2;
   check_got(!nereid_session_new(&session, e), "a session", nereid_error_message());
   check_got(!nereid_session_set_memory(session, &m), "its memory", nereid_error_message());
+  m = (nereid_run_memory){0}; /* the session has a copy */
   for (int i = 0; i < 2; i++) {
     l = (Lender){0};
     check_got(!run_lent(session, &l, x, w), "a run on lent memory", nereid_error_message());
@@ -758,6 +769,7 @@ int main(void) {
   lent((LentCase){LENT, "cpu", "eager", false, true, 1});
   lent((LentCase){LENT, "cpu", NULL, true, true, 0, true});
   lent((LentCase){LENT_OVER, "cpu", NULL, true, true, 0, true});
+  lent((LentCase){LENT_OPEN, "cpu", NULL, true, true, 0, true});
   lent((LentCase){LENT, "interp", NULL, false, false, 0});
   lent((LentCase){LENT_CONSTANT, "cpu", NULL, false, true, 1});
   lent((LentCase){LENT_OVER, "cpu", NULL, false, true, 1});
