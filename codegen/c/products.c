@@ -564,7 +564,7 @@ void c_product_functions(Gen *g, Text *out) {
   for (size_t i = 0; i < g->functions.len; i++) text_puts(out, g->functions.data[i]);
 }
 
-/* The block's share of what follows the vectors; 0: there is none. */
+/* The address of the block's share of the panel's next part; 0: it asks for none. */
 static const char *next_lines(Gen *g, const ProductLoop *t) {
   const NextPart next = next_part(g, t);
   if (!next.every) return "0";

@@ -102,7 +102,8 @@ static bool stores_vectors(const Gen *g, const NestStmt *loop, const NestStmt *i
          !m->base.sub.n && at.kind == SPREAD_LINEAR && at.step == bytes && i >= vector && own;
 }
 
-/* Does it write one number in all iterations, to what nothing else of its block mentions? */
+/* Does it write the same number in all iterations, to a variable that no other statement of its
+ * block reads or writes? */
 static bool writes_constant(const NestStmt *s) {
   if (s->code != NEST_MOV || s->guard.kind || s->srcs[0].kind != REF_FLOAT) return false;
   for (const NestStmt *x = s->parent->first; x; x = x->next)

@@ -1,7 +1,7 @@
 /* Pass field_tables.  A weight of four bits is shifted and masked, converted to a float, and its
  * zero point is subtracted: four instructions an element.  It has one of sixteen values, which are
- * as many as a vector has lanes.  So where a field and numbers that are the same for all lanes are
- * all that statements next to each other compute of,
+ * as many as a vector has lanes.  So where statements read a field and numbers that all lanes
+ * share, and nothing else,
  *
  *   %q = shr %word, 4; %f = and %q, 15; %x = cast %f : i32 to f32; %w = sub %x, 8.0
  *
@@ -33,9 +33,7 @@ typedef struct {
 } FieldTable;
 
 typedef struct {
-  Unit *u;
   Nest *nest;
-  uint32_t nvars;
   NestStmt **def;  /* by variable id, as all that follows: the one that defines it, */
   NestStmt **user; /* ... and one that reads it */
   uint32_t *ndefs, *nuses;
@@ -124,7 +122,7 @@ static bool is_fixed(const Fields *f, const Ref *r, const NestStmt *st, FieldCha
   return true;
 }
 
-/* Does the statement compute of the last one's value and of what is fixed? */
+/* Are the last statement's value and fixed numbers the statement's only operands? */
 static bool follows(const Fields *f, const NestStmt *st, FieldChain *c) {
   const NestVar *last = c->step[c->n - 1]->dsts[0].var;
   FieldChain tried = *c;
@@ -248,9 +246,7 @@ bool pass_field_tables(Unit *u) {
   if (u->nest->lanes != TABLE_LANES) return true;
   Arena *scratch = arena_child(u->arena);
   uint32_t n = u->nest->nvars;
-  Fields f = {.u = u,
-              .nest = u->nest,
-              .nvars = n,
+  Fields f = {.nest = u->nest,
               .def = ARENA_ARRAY(scratch, NestStmt *, n),
               .user = ARENA_ARRAY(scratch, NestStmt *, n),
               .ndefs = ARENA_ARRAY(scratch, uint32_t, n),
