@@ -32,10 +32,11 @@ def resident():
 KEPT = {
     "tensor": (lambda t: t, lambda k: k),
     "view": (lambda t: t[3:].T, lambda k: k.T),
-    "array": (lambda t: t.numpy(), torch.from_numpy),
+    "array": (lambda t: t.numpy(), lambda k: torch.from_numpy(k)),
     "memory view": (lambda t: memoryview(t.numpy()), lambda k: torch.from_numpy(k.obj)),
     "storage": (lambda t: t.untyped_storage(), lambda k: torch.Tensor().set_(k)),
-    "capsule": (lambda t: torch.utils.dlpack.to_dlpack(t), torch.utils.dlpack.from_dlpack),
+    "capsule": (lambda t: torch.utils.dlpack.to_dlpack(t),
+                lambda k: torch.utils.dlpack.from_dlpack(k)),
     "detached": (lambda t: t.detach(), lambda k: k),
     "part of another": (lambda t: torch.nn.Parameter(t), lambda k: k.data),
 }
