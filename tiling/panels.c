@@ -251,9 +251,10 @@ static bool computes_right(const Node *product) {
          !few_rows_suit(product) && panels_turn_suits(product);
 }
 
+/* Few rows whose right operand the kernel reads itself have an order of their own (few_rows.h). */
 Node *panels_turn(Build *b, const Node *product) {
   bool computes = computes_right(product);
-  if (!computes && !has_rows_of_right(b->in.g, product)) return NULL;
+  if (!computes && (prim_unpacks(product) || !has_rows_of_right(b->in.g, product))) return NULL;
   Node *turned = build_permute(b, product->args[0].node, swapped);
   Node *packed = computes ? pack_matrix(b, turned, 0, 0) : panels_pack(b, turned, 0);
   return packed ? build_permute(b, packed, swapped) : NULL;
