@@ -18,6 +18,7 @@
 #include "tiling/few_rows.h"
 #include "tiling/near_columns.h"
 #include "tiling/panels.h"
+#include "tiling/shared_operands.h"
 #include "tiling/weight_rows.h"
 
 /* Fewer rows are few tiles, each of which copies the operand: words by their elements.  Panels that
@@ -32,6 +33,7 @@ typedef struct {
   uint32_t *uses;
   Node **packed; /* by id, of a weight: packed; NULL: not yet */
   Node **turned; /* by id, of a left operand: in panels of its rows; NULL: not yet */
+  SharedOperands shared;
   uint32_t nids;
   jmp_buf failed;
 } Freeze;
@@ -445,6 +447,7 @@ static bool is_packed(Freeze *f, const Node *n) {
   enum { NEAR_BYTES = 1 << 21, ROWS_A_BYTE = 16 };
   const ValueType *t = &n->args[1].node->type;
   int64_t rows = dim_likely(f->g->dims, n->type.shape[0]), bytes = dtype_bytes(t->dtype);
+  if (shared_operands_pack(&f->shared, f->g, n)) return true;
   if (strided_word(t->dtype) > 1) return rows >= ROWS_OF_WORDS;
   if (!dim_is_int(t->shape[0]) || !dim_is_int(t->shape[1])) return rows >= ROWS_PACKED;
   bool near = t->shape[0]->value * t->shape[1]->value <= NEAR_BYTES / bytes;
@@ -468,6 +471,7 @@ static bool turn_given_matrix(Freeze *f, Node *n) {
   Dim rows = n->type.shape[0], columns = n->type.shape[1];
   if (!dim_is_int(rows) || !dim_is_int(columns)) return false;
   if (rows->value < ROWS_LEAST || columns->value < COLUMNS_LEAST) return false;
+  if (shared_operands_pack(&f->shared, f->g, n)) return false;
   if (is_packed(f, n) && !copies_less_turned(n)) return false;
   Node *left = n->args[0].node, *panels = left->id < f->nids ? f->turned[left->id] : NULL;
   Build b = freeze_build(f, n);
@@ -594,6 +598,7 @@ static bool run_walks(Graph *g, const char *name, Walk *const *walks) {
   Freeze f = {.g = g, .replacements = replacements_new(g, scratch), .nids = g->nids};
   f.constant = constants_find(g, scratch);
   f.uses = graph_use_counts(g, scratch);
+  f.shared = shared_operands_find(g, scratch);
   f.packed = ARENA_ARRAY(scratch, Node *, g->nids);
   f.turned = ARENA_ARRAY(scratch, Node *, g->nids);
   bool ok = true;

@@ -24,6 +24,7 @@
 #include "planner/passes.h"
 #include "tiling/few_rows.h"
 #include "tiling/panels.h"
+#include "tiling/shared_operands.h"
 #include "tiling/tiling.h"
 
 /* The rows of a product with which a weight that is written to memory takes as long, as measured on
@@ -293,7 +294,9 @@ static bool suits_turned(Graph *g, const Node *n, const uint32_t *uses) {
   return panels_turn_suits(n) && fields_of(&w, right, false) > 0;
 }
 
-static void choose_few(Graph *g, Node *n, const uint32_t *uses, const bool *constant) {
+static void choose_few(Graph *g, Node *n, const uint32_t *uses, const bool *constant,
+                       const SharedOperands *shared) {
+  if (shared_operands_pack(shared, g, n)) return;
   Weight w = {.g = g, .uses = uses, .elements = elements_of(g, n->args[1].node)};
   if (!reads_once(&w, n, constant)) return;
   bool few = n->type.shape[0]->value <= FEW_ROWS_MOST;
@@ -304,8 +307,9 @@ bool pass_few_rows(Graph *g) {
   Arena *scratch = arena_child(g->arena);
   const uint32_t *uses = graph_use_counts(g, scratch);
   const bool *constant = constants_find(g, scratch);
+  SharedOperands shared = shared_operands_find(g, scratch);
   for (Node *n = g->first; n; n = n->next)
-    if (n->kind == NODE_CALL && has_few_known_rows(n)) choose_few(g, n, uses, constant);
+    if (n->kind == NODE_CALL && has_few_known_rows(n)) choose_few(g, n, uses, constant, &shared);
   arena_free(scratch);
   return diag_errors(g->diags) == 0;
 }
