@@ -6,6 +6,7 @@
 #define E_GRAPH_NO_KERNEL "no kernel can be made yet for torch.ops.%s (node %s)"
 #define R_GRAPH_NO_KERNEL \
   "write the model with other operators; docs/graph-ops.md lists those that have kernels"
+#define N_GRAPH_KERNEL_FAILED "%s is computed by the kernel %s, which could not be made"
 #define E_GRAPH_INDEX_SIZE \
   "an index in the kernel of %s overflows 64 bits, or has too long an expression: export with " \
   "smaller sizes, or fixed ones"

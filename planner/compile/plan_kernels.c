@@ -56,7 +56,8 @@ static nereid_image *kernel_cache_get(const PlanKernels *k, const PlanKernel *p)
   return image;
 }
 
-/* Keeps the images that were made: those of p[i] that the cache takes and did not have. */
+/* Keeps the images that were made (others are NULL): those of p[i] that the cache takes and did not
+ * have. */
 static void kernel_cache_put(const PlanKernels *k, PlanKernel *const *p,
                              nereid_image *const *images, size_t n) {
   CacheEntry *entries = calloc(n + 1, sizeof *entries);
@@ -64,7 +65,7 @@ static void kernel_cache_put(const PlanKernels *k, PlanKernel *const *p,
   for (size_t i = 0; entries && i < n; i++) {
     char *data;
     size_t size;
-    if (!is_kernel_cached(k, p[i]) || p[i]->from_cache) continue;
+    if (!images[i] || !is_kernel_cached(k, p[i]) || p[i]->from_cache) continue;
     if (nereid_image_bytes(&data, &size, images[i])) continue;
     entries[used++] = (CacheEntry){kernel_cache_id(k->device, p[i]), data, size};
   }
@@ -349,6 +350,55 @@ int kernels_request(PlanKernels *k, const PlanStep *s, const Sizes *sizes, nerei
   return 0;
 }
 
+/* ---- which nodes a failure is about ---- */
+
+/* The lines that have a note. */
+typedef struct {
+  Arena *arena;
+  VEC(Span) lines;
+} Noted;
+
+static bool is_noted(const Noted *d, Span at) {
+  for (size_t i = 0; i < d->lines.len; i++)
+    if (d->lines.data[i].file == at.file && d->lines.data[i].line == at.line) return true;
+  return false;
+}
+
+static void note_node(Noted *d, const PlanKernels *k, const PlanStep *s, const Node *n) {
+  const Source *file = diag_file(k->plan->graph->diags, n->location.file);
+  if (!file || !n->location.line || is_noted(d, n->location)) return;
+  vec_push(d->arena, &d->lines, n->location);
+  error_add("%s:%u:%u: ", file->name, n->location.line, n->location.col);
+  error_add_note(N_GRAPH_KERNEL_FAILED, n->name, s->kernel);
+  error_add("\n");
+}
+
+static bool runs(const PlanKernels *k, const PlanStep *s, const PlanKernel *p) {
+  const PlanKernel *known = k->of_step[s - k->plan->steps];
+  return known ? known == p : s->kernel == p->request.kernel;
+}
+
+static bool is_about_kernel(int code) {
+  return code == NEREID_E_KERNEL || code == NEREID_E_RESOURCES || code == NEREID_E_INTERNAL ||
+         code == NEREID_E_TOOL;
+}
+
+/* Adds to the last failure a note for each line of the graph that a kernel computes which could not
+ * be made.  A failure of another kind than the kernel's own, such as of memory, gets no note.
+ * Returns the failure's code. */
+static int note_failures(const PlanKernels *k, size_t first) {
+  Noted d = {.arena = arena_child(k->arena)};
+  for (size_t i = first; i < k->list.len; i++) {
+    const PlanKernel *p = k->list.data[i];
+    for (uint32_t at = 0; is_about_kernel(p->code) && at < k->plan->nsteps; at++) {
+      const PlanStep *s = &k->plan->steps[at];
+      for (uint32_t n = 0; n < s->nnodes && runs(k, s, p); n++) note_node(&d, k, s, s->nodes[n]);
+    }
+  }
+  arena_free(d.arena);
+  return nereid_error_code();
+}
+
 /* ---- compiling ---- */
 
 typedef struct {
@@ -412,17 +462,26 @@ static int first_kernel_failure(const PlanKernels *k, size_t first) {
 
 static void count_loaded(void *kernels) { compile_count_add(&((PlanKernels *)kernels)->count); }
 
+/* A failure of all is no kernel's: the machine lacks a compiler. */
+static void note_unloaded(const Work *w, const int *codes, size_t n) {
+  size_t failed = 0;
+  for (size_t i = 0; i < n; i++) failed += codes[i] != 0;
+  for (size_t i = 0; i < n && failed < n; i++) w->k->list.data[w->first + i]->code = codes[i];
+}
+
 static int load_all(const Work *w, size_t n) {
   nereid_kernel **made = ARENA_ARRAY(w->k->arena, nereid_kernel *, n);
   LoadUse *uses = ARENA_ARRAY(w->k->arena, LoadUse, n);
+  int *codes = ARENA_ARRAY(w->k->arena, int, n);
   const LoadWatch watch = {count_loaded, w->k};
   for (size_t i = 0; i < n; i++) {
     const PlanKernel *p = w->k->list.data[w->first + i];
     uses[i] = (LoadUse){.programs = p->varies ? 0 : p->programs, .once = !p->called};
   }
   int code = device_load_all(made, w->k->device, (const nereid_image *const *)w->images, uses,
-                             (int)n, w->k->count.fn ? &watch : NULL);
+                             (int)n, w->k->count.fn ? &watch : NULL, codes);
   for (size_t i = 0; i < n && !code; i++) w->k->list.data[w->k->compiled + i]->kernel = made[i];
+  if (code) note_unloaded(w, codes, n);
   return code;
 }
 
@@ -436,7 +495,9 @@ int kernels_compile(PlanKernels *k) {
   parallel_for(n, compile_kernel_at, &w);
   int code = first_kernel_failure(k, k->compiled);
   if (!code) code = load_all(&w, n);
-  if (!code) kernel_cache_put(k, k->list.data + k->compiled, w.images, n);
+  if (code) code = note_failures(k, k->compiled);
+  /* After a failure too: what is left of the graph is compiled again. */
+  kernel_cache_put(k, k->list.data + k->compiled, w.images, n);
   kernel_cache_close(k);
   for (size_t i = 0; i < n; i++) nereid_image_free(w.images[i]);
   if (!code) k->compiled = k->list.len;

@@ -249,9 +249,9 @@ int device_borrow_lasting(nereid_device *d, const void *p, size_t size);
 void device_return(nereid_device *d, const void *p);
 
 /* nereid_kernel_load_all(), followed by `watch`; NULL: by nobody.  `uses`: of each image; NULL:
- * unknown. */
+ * unknown.  `codes`: of each image's own failure, 0 of those that would load; NULL: nobody asks. */
 int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                    const LoadUse *uses, int n, const LoadWatch *watch);
+                    const LoadUse *uses, int n, const LoadWatch *watch, int *codes);
 /* ---- interp_device.c: kernels that device cpu interprets ---- */
 
 /* A kernel that runs once, on weights, and takes no more nanoseconds than this is interpreted: that

@@ -47,18 +47,23 @@ static int add_items(nereid_kernel *k, const nereid_image *image, LoadItem *item
 /* ---- loading ---- */
 
 static int load_kernels(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                        const LoadUse *uses, int n, LoadItem *items, const LoadWatch *watch) {
+                        const LoadUse *uses, int n, LoadItem *items, const LoadWatch *watch,
+                        int *codes) {
   int nitems = 0, code = 0;
   for (int i = 0; i < n && !code; i++) {
     LoadItem like = {.use = uses ? uses[i] : (LoadUse){0}, .watch = watch};
     code = kernel_alloc(&out[i], d, images[i]);
     if (!code) code = add_items(out[i], images[i], items, &nitems, like);
   }
-  return code ? code : load_items(d, items, nitems);
+  if (!code) code = load_items(d, items, nitems);
+  for (int i = 0, at = 0; i < n && codes; i++)
+    for (codes[i] = 0; at < nitems && items[at].image == images[i]; at++)
+      if (items[at].code) codes[i] = items[at].code;
+  return code;
 }
 
 int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
-                    const LoadUse *uses, int n, const LoadWatch *watch) {
+                    const LoadUse *uses, int n, const LoadWatch *watch, int *codes) {
   REQUIRE(out);
   for (int i = 0; i < n; i++) out[i] = NULL;
   REQUIRE(d);
@@ -70,7 +75,7 @@ int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *c
   }
   LoadItem *items = calloc(most + 1, sizeof *items);
   int code = items ? 0 : error_out_of_memory();
-  if (!code) code = load_kernels(out, d, images, uses, n, items, watch);
+  if (!code) code = load_kernels(out, d, images, uses, n, items, watch, codes);
   free(items);
   for (int i = 0; i < n && code; i++) {
     nereid_kernel_free(out[i]);
@@ -81,7 +86,7 @@ int device_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *c
 
 int nereid_kernel_load_all(nereid_kernel **out, nereid_device *d, const nereid_image *const *images,
                            int n) {
-  return device_load_all(out, d, images, NULL, n, NULL);
+  return device_load_all(out, d, images, NULL, n, NULL, NULL);
 }
 
 int nereid_kernel_load(nereid_kernel **out, nereid_device *d, const nereid_image *image) {

@@ -358,7 +358,7 @@ def check_refused_segment():
 
     def refuse(self):
         error = NereidError("a kernel has too many variables", KERNEL)
-        raise segment.Refused(segment.refusals(error, self.text, self.plan)) from error
+        raise segment.refusal_of(error, self.text, self.plan) from error
 
     step, options = STEPS["train"]
     want, lines = run(step, options)
@@ -372,6 +372,82 @@ def check_refused_segment():
     tally.check(same(got, want) and len(told) == 1, f"a segment is refused: {got}, {lines}")
 
 
+@contextlib.contextmanager
+def failing_kernel(*operators):
+    """A kernel that computes all these operators can't be made."""
+    from nereid.errors import KERNEL, Diagnostic, NereidError
+    from nereid.torch_backend.segments import segment
+
+    real = segment._nereid
+
+    class Graph:
+        def __init__(self, name, source, *rest):
+            self.lines = source.decode().splitlines()
+            self.graph = real.Graph(name, source, *rest)
+
+        def compile(self, *rest):
+            found = [number for number, line in enumerate(self.lines, 1)
+                     if any(f".{name}(" in line for name in operators)]
+            if len(found) < len(operators):
+                return self.graph.compile(*rest)
+            parts = [Diagnostic("error", "<kernels of M>", 9, 1, 0, "no such kernel", "")]
+            parts += [Diagnostic("note", "<graph>", number, 5, 0, "it is in the kernel", "")
+                      for number in found]
+            raise NereidError("no such kernel", KERNEL, parts)
+
+    segment._nereid = types.SimpleNamespace(**{**vars(real), "Graph": Graph})
+    try:
+        yield
+    finally:
+        segment._nereid = real
+
+
+def programs_of(step, options):
+    """Its result, the lines of the log, and what PyTorch runs of each of its programs."""
+    from nereid.torch_backend import _programs as programs
+
+    programs.clear()
+    programs.keep()
+    result, lines = run(step, options)
+    reasons = [{str(node.target) for node in program.reasons} for program in programs]
+    programs.clear()
+    return result, lines, reasons
+
+
+def open_sizes(options):
+    def function(x, n):
+        return (x.sinh() * n).softmax(-1) + x.shape[0], x.t() @ x
+
+    torch.manual_seed(5)
+    compiled = torch.compile(function, backend="nereid", options=options, dynamic=True)
+    return [one for rows in (5, 9) for one in compiled(torch.randn(rows, 8), 2.5)]
+
+
+def twice(options):
+    """A step whose backward pass computes cosh and the product again."""
+    torch.manual_seed(5)
+    w, x = torch.randn(8, 8, requires_grad=True), torch.randn(6, 8)
+    torch.compile(lambda: ((x @ w).sinh().softmax(-1) * x).sum(), backend="nereid",
+                  options=options)().backward()
+    return [w.grad]
+
+
+def check_refused_kernel():
+    """PyTorch runs the nodes of a kernel that can't be made, and those alone."""
+    for step, operators, refused in (
+            (open_sizes, ["sinh.default", "mul.Tensor"], ["aten.sinh.default", "aten.mul.Tensor"]),
+            (twice, ["cosh.default"], ["aten.cosh.default"]),
+            (drop, ["inductor_random.default", "sin.default"], ["aten.sin.default"])):
+        want, lines, reasons = programs_of(step, OWN)
+        with failing_kernel(*operators):
+            got, told, more = programs_of(step, OWN)
+        title = f"{step.__name__}: {told}, {more}"
+        tally.check(not lines and len(told) == 1 and "nodes) of" in told[0], title)
+        tally.check(same(got, want), f"values of {title}")
+        added = set().union(*more) - set().union(*reasons)
+        tally.check(added == set(refused), f"{added} of {title}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder + "/cache"
@@ -379,6 +455,7 @@ def main():
         check_injected([""] if "--all" in sys.argv else words or None)
         check_failing_warning()
         check_refused_segment()
+        check_refused_kernel()
         check_missing_compiler(folder)
 
 

@@ -47,6 +47,60 @@ static Found compile(const char *device, const char *text) {
   return found;
 }
 
+/* ---- a kernel that can't be made ---- */
+
+#define TWO                                                                             \
+  "class M(torch.nn.Module):\n"                                                         \
+  "    def forward(self, x: \"f32[64]\", w: \"f32[9, 9]\"):\n"                           \
+  "        n: \"f32[64]\" = torch.ops.aten.neg.default(x)\n"                            \
+  "        y: \"f32[64]\" = torch.ops.aten.exp.default(n)\n"                            \
+  "        z: \"f32[9, 9]\" = torch.ops.aten.cumsum.default(w, 0)\n"                    \
+  "        return (y, z)\n"
+
+/* The plan's text with another name for cumsum, which is none: as if the compiler refused it. */
+static void spoil(Model *m) {
+  char *text = arena_strndup(m->arena, m->plan->source, strlen(m->plan->source));
+  char *at = strstr(text, "tl.cumsum(");
+  check(at != NULL, "a kernel of cumsum");
+  if (at) memcpy(at, "tl.cumsux(", strlen("tl.cumsux("));
+  m->plan->source = text;
+}
+
+/* Notes of m.py in the last failure, and the line of the last of them. */
+static int count_notes(int *line) {
+  int notes = 0;
+  for (int i = 0; i < nereid_error_count(); i++) {
+    nereid_diagnostic d;
+    check(!nereid_error_diagnostic(&d, i), "a part");
+    if (d.severity != NEREID_SEVERITY_NOTE || strcmp(d.file, "m.py")) continue;
+    check(!strcmp(d.id, "N_GRAPH_KERNEL_FAILED"), "a note of a node");
+    *line = d.line;
+    notes++;
+  }
+  return notes;
+}
+
+static void named(void) {
+  nereid_graph_source source = {.path = "m.py", .data = TWO, .size = strlen(TWO)};
+  CompileOptions o = {.target = TARGET_CPU, .fuse = true};
+  nereid_device *d;
+  Model *m;
+  PlanKernels k;
+  PlanKernel *kernel;
+  int line = 0;
+  if (nereid_device_open(&d, "cpu") || model_read(&m, &source) || model_plan(m, &o)) abort();
+  spoil(m);
+  check(!kernels_open(&k, m->arena, m->plan, d), "kernels");
+  for (uint32_t i = 0; i < m->plan->nsteps; i++)
+    check(!kernels_find(&k, &m->plan->steps[i], NULL, &kernel), "a step's kernel");
+  check(k.list.len == 2, "two kernels");
+  check(kernels_compile(&k) == NEREID_E_KERNEL, "one of them is refused");
+  check(count_notes(&line) == 1 && line == 5, "the nodes of that kernel, and no other's");
+  kernels_close(&k);
+  model_free(m);
+  nereid_device_close(d);
+}
+
 static void cached(void) {
   Found first = compile("cpu", MODEL("x", "64")), again = compile("cpu", MODEL("x", "64"));
   check(first.kernels == 1 && !first.cached, "compiled");
@@ -63,6 +117,7 @@ int main(void) {
   if (temp_new(&folder)) abort();
   setenv("NEREID_CACHE_DIR", folder.path, 1);
   cached();
+  named();
   temp_free(&folder);
   return report();
 }

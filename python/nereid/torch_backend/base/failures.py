@@ -93,9 +93,9 @@ def _line_near(node) -> str:
     return ""
 
 
-def _place(error: BaseException, graph: torch.fx.Graph) -> str:
-    """The node and the line of the program that the error is about, else where the graph begins."""
-    node, of = _node_of(error), "at"
+def _place(node, graph: torch.fx.Graph) -> str:
+    """The node and the line of the program that an error is about, else where the graph begins."""
+    of = "at"
     if node is None:
         calls = [one for one in graph.nodes if one.op not in ("placeholder", "output", "get_attr")]
         node, of = next(iter(calls), None), "in the graph that begins at"
@@ -115,12 +115,13 @@ def _is_ours(error: BaseException) -> bool:
         error, (errors.NereidError, MemoryError, OSError))
 
 
-def _description(error: BaseException, graph: torch.fx.Graph) -> str:
+def _description(error: BaseException, graph: torch.fx.Graph, node) -> str:
     """What happened, where, and whether to report it; without the rest if that can't be found."""
     try:
         text = str(error).partition("\n\nWhile executing")[0]
+        text = text.partition("\n<graph>:")[0]  # the nodes of a kernel
         ask = "; please report this, it is a mistake of Nereid's" if _is_ours(error) else ""
-        return f"{type(error).__name__}: {text}{_place(error, graph)}{ask}"
+        return f"{type(error).__name__}: {text}{_place(node or _node_of(error), graph)}{ask}"
     except Exception:
         return type(error).__name__
 
@@ -138,10 +139,11 @@ class Warnings:
         level, self.repeated = (logging.INFO if self.repeated else logging.WARNING), True
         log.log(level, "PyTorch runs a call of a compiled graph: %s", why)
 
-    def warn(self, error: BaseException, graph: torch.fx.Graph, what: str) -> None:
+    def warn(self, error: BaseException, graph: torch.fx.Graph, what: str, node=None) -> None:
+        """Warns of the first failure of a graph: at the node, or where the error was raised."""
         level, self.told = (logging.INFO if self.told else logging.WARNING), True
         log.log(level, "%s can't be compiled, and PyTorch runs it: %s", what,
-                _description(error, graph))
+                _description(error, graph, node))
         log.info("the failure", exc_info=error)
 
     def warn_of_tool(self, error: errors.NereidError) -> None:

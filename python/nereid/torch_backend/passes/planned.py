@@ -16,7 +16,7 @@ from nereid.torch_backend.passes.size_floats import replace_size_floats
 from nereid.torch_backend.segments.called import is_call
 from nereid.torch_backend.segments.program import Program
 from nereid.torch_backend.segments.regions import module_of
-from nereid.torch_backend.segments.segment import Compiled, Refused, SegmentPlan, refusals
+from nereid.torch_backend.segments.segment import Compiled, Refused, SegmentPlan, refusal_of
 
 _ROUNDS = 20  # of nodes that are refused one after the other
 
@@ -66,7 +66,7 @@ class _Draft(Program):
             graph = _nereid.Graph("<graph>", segment.source.encode(), None, [], [], [])
             return graph.memory(options)
         except NereidError as error:
-            raise Refused(refusals(error, segment.text, segment.plan)) from error
+            raise refusal_of(error, segment.text, segment.plan) from error
 
     def segments_memory(self) -> dict:
         """{segment: its bytes}, once none is refused."""

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 import torch
 
-from nereid.errors import TOOL, NereidError
+from nereid.errors import TOOL
 from nereid.host_memory import CAN_TELL
 from nereid.torch_backend.base.draws import is_seeded, without_seed
 from nereid.torch_backend.base.failures import Warnings, boxed, has_eager_form
@@ -28,7 +28,7 @@ from nereid.torch_backend.segments.flex import count_scores, is_flex
 from nereid.torch_backend.segments.partition import Partition, Segment, partition
 from nereid.torch_backend.segments.reasons import is_counted
 from nereid.torch_backend.segments.segment import (Compiled, Refused, SegmentPlan, decided_sizes,
-                                                   names_node, symbols_of)
+                                                   symbols_of)
 from nereid.torch_backend.segments.text import order_of
 from nereid.torch_backend.segments.verify import Verified
 
@@ -92,6 +92,17 @@ class _Numbers:
         return "(" + "".join(f"{self.text(value)}, " for value in values) + ")"
 
 
+def refused_by(action: Callable, segments: list[Compiled]) -> Refused | None:
+    """What an action refuses of segments, which it takes one by one; None: nothing."""
+    found = []
+    for segment in segments:
+        try:
+            action(segment)
+        except Refused as refused:
+            found.append(refused)
+    return Refused.joined(found) if found else None
+
+
 class _Work(threading.Thread):
     """Compiles segments, while PyTorch goes on to the next graph."""
 
@@ -103,18 +114,9 @@ class _Work(threading.Thread):
         self.compile()
 
     def compile(self) -> None:
-        problems, cause = {}, None
         try:
-            for segment in self.segments:
-                try:
-                    if segment.executable is None:
-                        segment.compile()
-                except Refused as refused:
-                    problems.update(refused.nodes)
-                    cause = refused.__cause__
-            self.problem = Refused(problems) if problems else None
-            if self.problem:
-                self.problem.__cause__ = cause
+            self.problem = refused_by(Compiled.compile, [
+                segment for segment in self.segments if segment.executable is None])
         except Exception as error:
             self.problem = error
 
@@ -304,26 +306,28 @@ class Program:
         for _ in range(_ROUNDS):
             try:
                 self._work.wait()
-                self._check()
-                return
+                problem = refused_by(Compiled.check, self._segments)
+                if problem is None:
+                    return
+                raise problem
             except Refused as problem:
-                cause = problem.__cause__
-                if isinstance(cause, NereidError) and cause.code == TOOL:
-                    self.warnings.warn_of_tool(cause)
-                elif isinstance(cause, NereidError) and not names_node(cause):
-                    self.warnings.warn(cause, self.graph, f"a segment of {self.title}")
-                self._begin({**self._refused, **problem.nodes})
+                self._begin(self._with_refused(problem))
         raise RuntimeError("a graph has too many nodes that are refused one after the other")
 
-    def _check(self) -> None:
-        problems: dict = {}
-        for segment in self._segments:
-            try:
-                segment.check()
-            except Refused as problem:
-                problems.update(problem.nodes)
-        if problems:
-            raise Refused(problems)
+    def _with_refused(self, problem: Refused) -> dict:
+        """All refused nodes, after a warning of kernels that could not be made.  Numbers of a seed
+        are Nereid's alone: they are a kernel of their own once what shares it is PyTorch's."""
+        more = {node: reason for node, reason in problem.nodes.items()
+                if node not in self._refused and not is_seeded(node)}
+        if not more:
+            raise problem.failures[0][0] if problem.failures else RuntimeError(str(problem))
+        for failure, node in problem.failures:
+            if failure.code == TOOL:
+                self.warnings.warn_of_tool(failure)
+            else:
+                what = "a segment" if node is None else f"a part ({len(more)} nodes)"
+                self.warnings.warn(failure, self.graph, f"{what} of {self.title}", node)
+        return {**self._refused, **more}
 
     def finish(self) -> None:
         """The executables are complete afterwards."""

@@ -7,7 +7,7 @@ import operator
 import os
 import re
 import weakref
-from typing import Callable
+from typing import Callable, Iterable
 
 import torch
 import torch.autograd.profiler as _profiler
@@ -46,11 +46,20 @@ OWNED = "nereid_owned"
 
 
 class Refused(Exception):
-    """The compiler takes no such nodes: {node: reason}."""
+    """The compiler takes no such nodes: {node: reason}.  `failures` are errors that are about no
+    node itself, each with a node that is refused for it, or None: all of the segment is.  A kernel
+    could not be made, or the compiler failed."""
 
-    def __init__(self, nodes: dict):
+    def __init__(self, nodes: dict, failures: Iterable = ()):
         super().__init__(next(iter(nodes.values()), ""))
-        self.nodes = nodes
+        self.nodes, self.failures = nodes, list(failures)
+
+    @staticmethod
+    def joined(several: list[Refused]) -> Refused:
+        nodes: dict = {}
+        for one in several:
+            nodes.update(one.nodes)
+        return Refused(nodes, [failure for one in several for failure in one.failures])
 
 
 def symbols_of(values) -> set:
@@ -287,19 +296,21 @@ def ranges_of(symbols, shape_env, limits: dict | None = None) -> list:
     return found
 
 
-def names_node(error: NereidError) -> bool:
-    """Is the error about lines of the graph, and not about a kernel or the compiler itself?"""
-    return any(part.file == "<graph>" and part.line for part in error.diagnostics)
-
-
-def refusals(error: NereidError, text: Text, plan: SegmentPlan) -> dict:
-    """The nodes that an error is about; all of the segment, if it names none."""
-    nodes = {}
+def refusal_of(error: NereidError, text: Text, plan: SegmentPlan) -> Refused:
+    """The nodes that an error is about, by the lines of the graph that its parts name: an error of
+    a kernel has notes of those that the kernel computes.  An error that names none is about all of
+    the segment."""
+    nodes, about_kernel = {}, True
     for part in error.diagnostics:
         node = text.node_at(part.line) if part.file == "<graph>" else None
-        if node is not None:
-            nodes.setdefault(node, part.message)
-    return nodes or {node: str(error).splitlines()[0] for node in plan.nodes}
+        if node is None:
+            continue
+        is_note = part.severity == "note"
+        about_kernel &= is_note
+        nodes.setdefault(node, error.diagnostics[0].message if is_note else part.message)
+    first = next(iter(nodes), None)
+    nodes = nodes or dict.fromkeys(plan.nodes, str(error).splitlines()[0])
+    return Refused(nodes, [(error, first)] if about_kernel else [])
 
 
 # The extension reads such tensors themselves.
@@ -430,7 +441,7 @@ class Compiled:
         except NereidError as error:
             if self.plan is None:
                 raise
-            raise Refused(refusals(error, self.text, self.plan)) from error
+            raise refusal_of(error, self.text, self.plan) from error
         self.executable = executable
 
     def _renew(self, values: list) -> None:
