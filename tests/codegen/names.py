@@ -26,12 +26,12 @@ POOLS = {"plain": PLAIN, "words": rename.WORDS, "macros": MACROS, "ptx": rename.
          "own": None}  # of the kernel's own text
 
 
-def compile_text(args, kind):
+def compile_text(args, kind, folder):
     """(text, "") or (None, what went wrong)"""
     cpu = ["--target", "cpu:8"] if kind == "c" else []
     at = args.index("--target") if cpu and "--target" in args else len(args)
     args = args[:at] + args[at + 2:] + cpu if cpu else args
-    done = subprocess.run([NEREID, "compile", *args, "--emit", kind], cwd=GOLDEN,
+    done = subprocess.run([NEREID, "compile", *args, "--emit", kind], cwd=folder,
                           capture_output=True, text=True)
     return (done.stdout, "") if done.returncode == 0 else (None, done.stderr)
 
@@ -90,8 +90,8 @@ def pool_of(name, own):
 
 def test_text(path, kind, pool):
     args = rename.command(path)
-    source = GOLDEN / args[0].partition(":")[0]
-    own, problem = compile_text(args, kind)
+    source = path.parent / args[0].partition(":")[0]
+    own, problem = compile_text(args, kind, path.parent)
     if problem:
         return problem
     renaming = rename.renaming(ast.parse(source.read_text()), pool_of(pool, own),
@@ -100,7 +100,7 @@ def test_text(path, kind, pool):
     with tempfile.TemporaryDirectory() as tmp:
         renamed = os.path.join(tmp, "renamed.py")
         rename.renamed_source(source, renaming, renamed)
-        text, problem = compile_text(renaming.command(args, renamed), kind)
+        text, problem = compile_text(renaming.command(args, renamed), kind, path.parent)
         problem = problem or syntax_error(text, kind, tmp)
     return problem or difference(normal(own), normal(text))
 
@@ -133,7 +133,7 @@ def test_values(case, pool):
 def all_tests(only):
     chosen = lambda name: not only or any(word in name for word in only)
     for kind in ("ptx", "c"):
-        for path in sorted(GOLDEN.glob("*.[ap]*[sy]")):
+        for path in sorted(GOLDEN.rglob("*.[ap]*[sy]")):
             source = rename.command(path)[0].partition(":")[0]
             if not source.endswith(".py"):  # IR text, whose names are not a language's
                 continue

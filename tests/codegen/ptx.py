@@ -21,9 +21,9 @@ NO_SPILLS = ("sm_80", "sm_90a")
 VERSIONS = (70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90)
 
 
-def compile_ptx(args):
+def compile_ptx(args, folder):
     """(PTX, "") or (None, what went wrong)"""
-    done = subprocess.run([NEREID, "compile", *args], cwd=GOLDEN, capture_output=True, text=True)
+    done = subprocess.run([NEREID, "compile", *args], cwd=folder, capture_output=True, text=True)
     return (done.stdout, "") if done.returncode == 0 else (None, done.stderr)
 
 
@@ -68,7 +68,7 @@ def is_of_another(problem, target):
 
 
 def test_target(path, target):
-    text, problem = compile_ptx(with_target(command(path), target))
+    text, problem = compile_ptx(with_target(command(path), target), path.parent)
     if problem:
         other = is_too_old(problem, target) or is_of_another(problem, target)
         return "" if other else problem
@@ -92,7 +92,7 @@ def test_target(path, target):
 
 def main():
     only = sys.argv[1:]
-    paths = [p for p in sorted(GOLDEN.glob("*.[ap]*[sy]"))
+    paths = [p for p in sorted(GOLDEN.rglob("*.[ap]*[sy]"))
              if p.with_suffix(".ptx").exists() and any(name in p.stem for name in only or [""])]
     tests = [(path, target) for path in paths for target in TARGETS]
     if not PTXAS:

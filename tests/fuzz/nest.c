@@ -12,6 +12,8 @@ static const char *const corpus[] = {"tests/fuzz/nest/*",
                                      "tests/lower/passes/build/*.out",
                                      "tests/codegen/*.nest",
                                      "tests/codegen/*.thread",
+                                     "tests/codegen/*/*.nest",
+                                     "tests/codegen/*/*.thread",
                                      NULL};
 static const char *const words[] = {
 #define X(id, levels, dsts, srcs, mems, regions, flags, attrs, doc) #id,

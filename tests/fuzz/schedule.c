@@ -5,7 +5,7 @@
 
 static const char *const corpus[] = {"tests/fuzz/schedule/*", "tests/lower/passes/build/*.tile",
                                      "tests/lower/passes/schedule/*.out", "tests/codegen/*.tile",
-                                     NULL};
+                                     "tests/codegen/*/*.tile", NULL};
 static const char *const words[] = {"reg",
                                     "lane",
                                     "warp",

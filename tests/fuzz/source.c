@@ -11,12 +11,13 @@
 #include "tests/fuzz/common/fuzz.h"
 #include "tests/fuzz/common/pipeline.h"
 
-static const char *const corpus[] = {"tests/fuzz/source/*",      "examples/kernels/*.py",
-                                     "tests/codegen/*.py",       "tests/sema/constructs/*.py",
-                                     "tests/parser/syntax/*.py", "tests/sema/errors/*.py",
-                                     "tests/lower/errors/*.py",  "lang/std/*.py",
-                                     "bench/tune_kernels/*.py",  "tests/conformance/std/*.py",
-                                     "tests/sema/autotune/*.py", NULL};
+static const char *const corpus[] = {"tests/fuzz/source/*",        "examples/kernels/*.py",
+                                     "tests/codegen/*.py",         "tests/codegen/*/*.py",
+                                     "tests/sema/constructs/*.py", "tests/parser/syntax/*.py",
+                                     "tests/sema/errors/*.py",     "tests/lower/errors/*.py",
+                                     "lang/std/*.py",              "bench/tune_kernels/*.py",
+                                     "tests/conformance/std/*.py", "tests/sema/autotune/*.py",
+                                     NULL};
 static const char *const words[] = {"def f(x):\n",
                                     "return ",
                                     "if ",

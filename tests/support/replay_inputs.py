@@ -60,7 +60,7 @@ def graph_files():
 
 def golden_kernels():
     """Kernels of golden tests with the arguments that these have."""
-    for pattern in ("codegen/*", "lower/**/*", "sema/**/*", "conformance/regressions/*"):
+    for pattern in ("codegen/**/*", "lower/**/*", "sema/**/*", "conformance/regressions/*"):
         for path in sorted(TESTS.glob(pattern)):
             words = None
             if path.suffix == ".args":

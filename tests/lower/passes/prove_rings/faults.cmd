@@ -8,7 +8,7 @@ matmul() {
 matmul --target sm_90a --num-stages 2 > $TMP/boxes
 matmul --target sm_90a --num-stages 3 > $TMP/flight
 matmul --target sm_80 --num-stages 3 > $TMP/groups
-nereid compile ../../../codegen/dot_group_columns.py --emit thread --num-warps 4 --target sm_90a \
+nereid compile ../../../codegen/tensor_cores/dot_group_columns.py --emit thread --num-warps 4 --target sm_90a \
   --sig 'a_ptr=*fp16:16,b_ptr=*fp16:16,c_ptr=*fp32:16' > $TMP/stored
 
 prove() { # title, kernel: what is wrong with it

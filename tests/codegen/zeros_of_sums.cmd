@@ -1,2 +1,0 @@
-# Sums begin as zeros in each step of a loop, which are no numbers whose maxima warps vote on.
-nereid compile ../conformance/kernels/products.py:batched_matmul --sig a_ptr=*fp32:16,b_ptr=*fp32:16,c_ptr=*fp32:16,M=i32:16,N=i32,K=i32,stride_ab=i32:16,stride_am=i32,stride_ak=i32:1,stride_bb=i32:16,stride_bk=i32,stride_bn=i32:1 -D BLOCK_M=64 -D BLOCK_N=64 -D BLOCK_K=64 -D ACC=tl.float32 -D PRECISION=tf32 --num-stages 1 --target sm_90a | grep -c "^.visible .entry"
