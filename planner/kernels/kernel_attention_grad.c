@@ -5,19 +5,12 @@
 #include <string.h>
 
 #include "graph/ops/attention_blocks.h"
-#include "planner/kernels/kernel_attention.h"
+#include "planner/kernels/kernel_attention_grad.h"
 #include "planner/kernels/kernel_product.h"
 
-/* Conditions at the ends of axes; NULL: blocks divide them. */
-typedef struct {
-  const char *width, *columns;   /* of d, of e */
-  const char *n, *s;             /* of what is walked, along either axis of a tile */
-  const char *inner_n, *inner_s; /* the same of all blocks, also those not at an edge */
-} Ends;
-
-static Ends find_ends(AttentionWriter *w) {
+AttentionEnds attention_ends(AttentionWriter *w) {
   Kernel *k = w->k;
-  Ends ends = {attention_within(k, "d", w->x.width, w->shape->bd),
+  AttentionEnds ends = {attention_within(k, "d", w->x.width, w->shape->bd),
                attention_within(k, "e", w->x.columns, w->shape->be), .n = NULL};
   if (w->ragged) {
     ends.n = arena_printf(k->arena, "(n < %s)", w->walked);
@@ -27,8 +20,8 @@ static Ends find_ends(AttentionWriter *w) {
   return ends;
 }
 
-/* The pointers to a number of each row, [B, H, T]. */
-static const char *row_pointers(AttentionWriter *w, Node *operand, const char *row, unsigned axis) {
+const char *attention_row_pointers(AttentionWriter *w, Node *operand, const char *row,
+                                   unsigned axis) {
   Kernel *k = w->k;
   ConcatSource p = {.operand = operand};
   attention_query_index(k->graph, &w->x, k->group->index[0], w->head, w->row, NULL, p.index);
@@ -41,21 +34,21 @@ static const char *row_pointers(AttentionWriter *w, Node *operand, const char *r
   return arena_printf(k->arena, "%s + %s%s", kernel_buffer(k, p.operand), index, zero);
 }
 
-static const char *and_mask(Kernel *k, const char *condition) {
+const char *attention_and_mask(Kernel *k, const char *condition) {
   return condition ? arena_printf(k->arena, " & %s", condition) : "";
 }
 
-static const char *kept_line(AttentionWriter *w) {
+const char *attention_kept_line(AttentionWriter *w) {
   if (!w->x.seed) return "";
   return arena_printf(w->k->arena, "        dp = tl.where(keep, dp * %.17g, 0.0)\n",
                       attention_growth(w));
 }
 
-static const char *precision(const AttentionWriter *w) {
+const char *attention_precision(const AttentionWriter *w) {
   return product_precision(w->k->graph, w->x.query->type.dtype, ROUNDS_AS_PRODUCT);
 }
 
-static const char *chain_text(AttentionWriter *w) {
+const char *attention_grad_chain(AttentionWriter *w) {
   const char *text = attention_chain_text(w);
   w->k->memo.len = 0;
   return text;
@@ -106,12 +99,12 @@ static void walk_keys(AttentionWriter *w, const Node *scores) {
 static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
-  Ends ends = find_ends(w);
+  AttentionEnds ends = attention_ends(w);
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim e = attention_bind(w, "eg", x->columns, "e", AXIS_N);
   Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
   const char *mask = attention_mask_text(w), *read = attention_read_text(w);
-  const char *chain = chain_text(w);
+  const char *chain = attention_grad_chain(w);
   Slot slots[] = {
       {"own", w->own},
       {"width", kernel_index(k, x->width, NULL)},
@@ -119,11 +112,11 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
       {"own_cut", attention_own_cut(w)},
       {"walked_cut", attention_walked_cut(w)},
       {"query", attention_query_pointers(w, x->query, w->row, d, "m", "d")},
-      {"query_mask", and_mask(k, ends.width)},
+      {"query_mask", attention_and_mask(k, ends.width)},
       {"grad", attention_query_pointers(w, x->grad, w->row, e, "m", "e")},
-      {"grad_mask", and_mask(k, ends.columns)},
-      {"sums", row_pointers(w, x->sums, "m", AXIS_M)},
-      {"delta", row_pointers(w, x->delta, "m", AXIS_M)},
+      {"grad_mask", attention_and_mask(k, ends.columns)},
+      {"sums", attention_row_pointers(w, x->sums, "m", AXIS_M)},
+      {"delta", attention_row_pointers(w, x->delta, "m", AXIS_M)},
       {"key", attention_key_pointers(w, x->key, s, d, "s", "d")},
       {"loop", attention_loop(w)},
       {"table", x->block_rows ? "table, " : ""},
@@ -143,9 +136,9 @@ static void kernel_of_query(Text *out, AttentionWriter *w, Node *scores) {
       {"wide", dtype_lang_name(x->wide)},
       {"seed", attention_seed_text(w)},
       {"keep", attention_keep_text(w)},
-      {"kept", kept_line(w)},
+      {"kept", attention_kept_line(w)},
       {"store", store_scores(w, scores)},
-      {"precision", precision(w)}};
+      {"precision", attention_precision(w)}};
   attention_set_masks(k, "mmask", ends.width ? "dmask" : NULL);
   kernel_line(k, "acc = acc * %s", attention_float(k, x->scale));
   product_epilogue(k);
@@ -212,7 +205,7 @@ static void walk_kept(AttentionWriter *w) {
 static void kernel_by_kept(Text *out, AttentionWriter *w) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
-  Ends ends = find_ends(w);
+  AttentionEnds ends = attention_ends(w);
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
   Dim r = attention_bind(w, "r", x->rows, "r", AXIS_N);
@@ -230,7 +223,7 @@ static void kernel_by_kept(Text *out, AttentionWriter *w) {
       {"table", x->block_rows ? "table, " : ""},
       {"bounds", attention_bounds(w)},
       {"wide", dtype_lang_name(x->wide)},
-      {"precision", precision(w)}};
+      {"precision", attention_precision(w)}};
   attention_set_masks(k, "mmask", ends.width ? "dmask" : NULL);
   kernel_line(k, "acc = acc * %s", attention_float(k, x->scale));
   product_epilogue(k);
@@ -345,12 +338,11 @@ static const char *keep_scores(AttentionWriter *w, Node *n) {
                       kernel_buffer(k, n), index, inside ? ", mask=" : "", inside ? inside : "");
 }
 
-static const char *masked_sums(Kernel *k, const char *within) {
+const char *attention_masked_sums(Kernel *k, const char *within) {
   return within ? arena_printf(k->arena, ", mask=%s, other=float(\"inf\")", within) : "";
 }
 
-/* A key's share, after dropout. */
-static const char *share_text(const AttentionWriter *w) {
+const char *attention_kept_share(const AttentionWriter *w) {
   if (!w->x.seed) return "p";
   return arena_printf(w->k->arena, "tl.where(keep, p * %.17g, 0.0)", attention_growth(w));
 }
@@ -371,9 +363,9 @@ typedef struct {
 static KeyProducts products_of_keys(const AttentionWriter *w) {
   Arena *a = w->k->arena;
   return (KeyProducts){
-    arena_printf(a, "        acc = tl.dot(%s.to(grad.dtype), grad, acc%s)\n", share_text(w),
-                 precision(w)),
-    arena_printf(a, "        dk = tl.dot(ds.to(query.dtype), query, dk%s)\n", precision(w))};
+    arena_printf(a, "        acc = tl.dot(%s.to(grad.dtype), grad, acc%s)\n", attention_kept_share(w),
+                 attention_precision(w)),
+    arena_printf(a, "        dk = tl.dot(ds.to(query.dtype), query, dk%s)\n", attention_precision(w))};
 }
 
 /* The gradient of the query is added to memory while the other products run.  A thread's numbers of
@@ -400,33 +392,32 @@ static KeyProducts products_of_all(AttentionWriter *w, const Node *added) {
       "        place = i // 16 * %lld + d // 8 * 128 + i %% 8 * 16\n"
       "        place += d %% 8 // 2 * 4 + i // 8 %% 2 * 2 + d %% 2\n"
       "        tl.atomic_add(%s + (%s) + place, dq, sem=\"relaxed\")\n",
-      share_text(w), precision(w), precision(w), precision(w), 16 * columns,
+      attention_kept_share(w), attention_precision(w), attention_precision(w), attention_precision(w), 16 * columns,
       kernel_buffer(k, memory), kernel_index(k, offset, NULL))};
 }
 
-/* The shares of a block's scores, by the sums that the forward pass kept. */
-static const char *share_of_scores(AttentionWriter *w) {
+const char *attention_share_of_scores(AttentionWriter *w) {
   const char *least = w->added ? "scores - sums" : "scores - sums * 1.4426950408889634";
   return attention_share_of(w, attention_exp(w), least);
 }
 
-/* The walk over rows, and the stores of results after it. */
-static void write_walk(AttentionWriter *w, Node *keys, Dim d, const char *width,
-                       AttentionCall *call) {
+const char *attention_grad_results(AttentionWriter *w, Node *keys, Dim d, const char *width) {
   store_results(w, keys, d, width);
-  const char *end = attention_take_body(w->k);
+  return attention_take_body(w->k);
+}
+
+void attention_walk_rows(AttentionWriter *w, AttentionCall *call) {
   attention_find_tables(w);
   walk_rows(w, call);
-  text_puts(&w->k->body, end);
 }
 
 static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept) {
   Kernel *k = w->k;
   const Attention *x = &w->x;
-  Ends ends = find_ends(w);
+  AttentionEnds ends = attention_ends(w);
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   Dim s = attention_bind(w, "s", x->rows, "s", AXIS_M);
-  const char *mask = attention_mask_text(w), *chain = chain_text(w);
+  const char *mask = attention_mask_text(w), *chain = attention_grad_chain(w);
   Node *added = attention_part(k, OP_nereid_attention_grad_added_default);
   KeyProducts products = added ? products_of_all(w, added) : products_of_keys(w);
   Slot slots[] = {
@@ -437,9 +428,9 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
       {"width", kernel_index(k, x->width, NULL)},
       {"columns", kernel_index(k, x->columns, NULL)},
       {"key", attention_key_pointers(w, x->key, w->key, d, "m", "d")},
-      {"key_mask", and_mask(k, ends.width)},
+      {"key_mask", attention_and_mask(k, ends.width)},
       {"value", attention_key_pointers(w, x->value, w->key, w->column, "m", "e")},
-      {"value_mask", and_mask(k, ends.columns)},
+      {"value_mask", attention_and_mask(k, ends.columns)},
       {"query", attention_query_pointers(w, x->query, s, d, "s", "d")},
       {"loop", attention_loop(w)},
       {"table", x->block_rows ? "table, " : ""},
@@ -449,199 +440,28 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
       {"grad", attention_query_pointers(w, x->grad, s, w->column, "s", "e")},
       {"grad_mask", attention_masked_by(k, attention_and(k, ends.inner_s, ends.columns))},
       {"grad_edge", attention_masked_by(k, attention_and(k, ends.s, ends.columns))},
-      {"sums", row_pointers(w, x->sums, "n", AXIS_N)},
-      {"sums_mask", masked_sums(k, ends.inner_n)},
-      {"sums_edge", masked_sums(k, ends.n)},
-      {"delta", row_pointers(w, x->delta, "n", AXIS_N)},
+      {"sums", attention_row_pointers(w, x->sums, "n", AXIS_N)},
+      {"sums_mask", attention_masked_sums(k, ends.inner_n)},
+      {"sums_edge", attention_masked_sums(k, ends.n)},
+      {"delta", attention_row_pointers(w, x->delta, "n", AXIS_N)},
       {"delta_mask", attention_masked_by(k, ends.inner_n)},
       {"delta_edge", attention_masked_by(k, ends.n)},
       {"scale", attention_scale_text(w)},
-      {"share", share_of_scores(w)},
+      {"share", attention_share_of_scores(w)},
       {"mask", mask},
       {"hide", attention_hide(w)},
       {"bounds", attention_bounds(w)},
       {"wide", dtype_lang_name(x->wide)},
       {"seed", attention_seed_text(w)},
       {"keep", attention_keep_text(w)},
-      {"kept", kept_line(w)},
+      {"kept", attention_kept_line(w)},
       {"store", keep_scores(w, kept)},
-      {"precision", precision(w)}};
+      {"precision", attention_precision(w)}};
   attention_set_masks(k, "mmask", ends.columns ? "emask" : NULL);
-  write_walk(w, keys, d, ends.width, call_rows);
+  const char *end = attention_grad_results(w, keys, d, ends.width);
+  attention_walk_rows(w, call_rows);
+  text_puts(&k->body, end);
   kernel_emit(out, k, "attention_grad_value.py", slots, sizeof slots / sizeof *slots);
-}
-
-/* ---- all gradients, by parts of the keys ----
- *
- * On a CPU a tile of scores has a row for each row of the query, so that no operand is turned for
- * a tile.  A program has the gradients of its keys in registers, and adds to its own gradient of
- * the query in memory: five products for each tile, where two kernels do seven. */
-
-static void call_rows_of_parts(AttentionWriter *w, const char *from, const char *to, bool edge) {
-  Kernel *k = w->k;
-  kernel_line(k,
-              "dk, acc = %s_rows(%s, key, value, scaled, tl.trans(m), batch, %s, part, %s, %s, dk, "
-              "acc, %s, BD, BE, %s, END)",
-              KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", from, to,
-              attention_block(w), edge ? "True" : "False");
-}
-
-/* The pointers to the program's gradient of the query. */
-static const char *part_pointers(AttentionWriter *w, Node *parts, Dim row, Dim column) {
-  enum { RANK = 5, ROWS = 2, HEADS = 3 };
-  Kernel *k = w->k;
-  Dim at[RANK];
-  attention_query_index(k->graph, &w->x, k->group->index[0], w->head, row, column, at + 1);
-  at[0] = attention_bind(w, "part", parts->type.shape[0], "part", AXIS_B);
-  if (!w->x.heads_first) {
-    Dim head = at[ROWS];
-    at[ROWS] = at[HEADS];
-    at[HEADS] = head;
-  }
-  unsigned axes = 0;
-  Dim offset = linear_of_index(k->graph->dims, at, parts->type.shape, RANK);
-  const char *index = kernel_index(k, offset, &axes);
-  return arena_printf(k->arena, "%s + %s", kernel_buffer(k, parts),
-                      product_pointers(k, index, axes, "n", "d"));
-}
-
-static const char *place_of_part(AttentionWriter *w, const Node *parts) {
-  Kernel *k = w->k;
-  const char *n = kernel_index(k, parts->type.shape[0], NULL), *wide = kernel_wide(k);
-  if (!w->shape->part)
-    return arena_printf(k->arena,
-                        "    batch = tl.program_id(0)%s\n    part = 0\n    first = 0\n"
-                        "    last = %s",
-                        wide, w->own);
-  return arena_printf(k->arena,
-                      "    batch = tl.program_id(0)%s // %s\n    part = tl.program_id(0)%s %% %s\n"
-                      "    first = part * %lld\n    last = tl.minimum(first + %lld, %s)",
-                      wide, n, wide, n, (long long)w->shape->part, (long long)w->shape->part,
-                      w->own);
-}
-
-/* Does one tile have all keys that rows see?  Its gradient of the query is the program's. */
-static bool has_one_tile(const AttentionWriter *w) {
-  const Attention *x = &w->x;
-  return dim_is_int(x->keys) && x->keys->value > 0 && x->keys->value <= w->shape->bm && !x->low &&
-         !x->high;
-}
-
-/* "older + " */
-static const char *older_of_part(const AttentionWriter *w, const char *pointers, const char *mask) {
-  if (has_one_tile(w)) return "";
-  return arena_printf(w->k->arena, "tl.load(%s%s) + ", pointers, attention_masked_by(w->k, mask));
-}
-
-/* The statements that make the program's gradient of the query 0, of all heads that it has. */
-static const char *zeros_of_part(AttentionWriter *w, const char *pointers, const char *mask) {
-  Kernel *k = w->k;
-  const char *wide = kernel_wide(k);
-  if (has_one_tile(w)) return "";
-  k->indent = 4;
-  if (w->head) kernel_line(k, "for head in range(0, %s):", kernel_index(k, w->x.sharing, NULL));
-  if (w->head) k->indent += 4;
-  kernel_line(k, "for start in range(0, %s, BN):", w->walked);
-  k->indent += 4;
-  kernel_line(k, "n = start%s + tl.arange(0, BN)[:, None]", wide);
-  kernel_line(k, "tl.store(%s, tl.zeros([BN, BD], tl.%s), mask=(n < %s)%s)", pointers,
-              dtype_lang_name(w->x.wide), w->walked, and_mask(k, mask));
-  k->indent = 4;
-  return attention_take_body(k);
-}
-
-/* The calls for the program's tiles of keys. */
-static const char *blocks_of_part(AttentionWriter *w) {
-  Kernel *k = w->k;
-  const AttentionShape *s = w->shape;
-  const char *params = kernel_parameters(k);
-  bool ends = attention_within(k, "m", w->x.own_rows, s->bm) != NULL;
-  long long whole = s->rest ? (long long)(w->x.keys->value / s->bm * s->bm) : 0;
-  const char *last = whole ? arena_printf(k->arena, "tl.minimum(last, %lld)", whole) : "last";
-  kernel_line(k, "for start in range(first, %s, BM):", last);
-  kernel_line(k, "    %s_keys(%s, batch, part, start, BM, BN, BD, BE, %s)", KERNEL_NAME, params,
-              ends && !s->rest ? "True" : "False");
-  if (s->rest) {
-    kernel_line(k, "if last == %s:", w->own);
-    kernel_line(k, "    %s_keys(%s, batch, part, %lld, %lld, BN, BD, BE, True)", KERNEL_NAME,
-                params, whole, (long long)s->rest);
-  }
-  return attention_take_body(k);
-}
-
-/* The statement after the loop over rows, and the calls that make it, for the program's tiles. */
-static const char *text_of_keys(AttentionWriter *w, Node *keys, Dim d, const Ends *ends) {
-  attention_set_masks(w->k, "mmask", ends->columns ? "emask" : NULL);
-  write_walk(w, keys, d, ends->width, call_rows_of_parts);
-  return attention_take_body(w->k);
-}
-
-/* What all parameters are known after. */
-typedef struct {
-  const char *key, *value, *query, *grad, *sums, *delta, *parts, *mask, *chain, *seed, *keep;
-} PartTexts;
-
-static PartTexts texts_of_part(AttentionWriter *w, Node *parts, Dim d) {
-  const Attention *x = &w->x;
-  Dim s = attention_bind(w, "s", x->rows, "n", AXIS_M);
-  return (PartTexts){.mask = attention_mask_text(w),
-                     .chain = chain_text(w),
-                     .seed = attention_seed_text(w),
-                     .keep = attention_keep_text(w),
-                     .key = attention_key_pointers(w, x->key, w->key, d, "m", "d"),
-                     .value = attention_key_pointers(w, x->value, w->key, w->column, "m", "e"),
-                     .query = attention_query_pointers(w, x->query, s, d, "n", "d"),
-                     .grad = attention_query_pointers(w, x->grad, s, w->column, "n", "e"),
-                     .sums = row_pointers(w, x->sums, "n", AXIS_N),
-                     .delta = row_pointers(w, x->delta, "n", AXIS_N),
-                     .parts = part_pointers(w, parts, s, d)};
-}
-
-static const char *masked(Kernel *k, const char *condition) {
-  return condition ? arena_printf(k->arena, ", mask=%s", condition) : "";
-}
-
-static void kernel_of_parts(Text *out, AttentionWriter *w, Node *keys, Node *parts) {
-  Kernel *k = w->k;
-  const Attention *x = &w->x;
-  Ends ends = find_ends(w);
-  const char *n = w->ragged ? arena_printf(k->arena, "(n < %s)", w->walked) : NULL;
-  const char *width = ends.width, *columns = ends.columns, *within = attention_and(k, n, width);
-  Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
-  PartTexts t = texts_of_part(w, parts, d);
-  const char *body = text_of_keys(w, keys, d, &ends);
-  const char *zeros = zeros_of_part(w, t.parts, width), *blocks = blocks_of_part(w);
-  text_puts(&k->body, body);
-  Slot slots[] = {
-      {"own", w->own},
-      {"place", place_of_part(w, parts)},
-      {"zeros", zeros}, {"blocks", blocks},
-      {"width", kernel_index(k, x->width, NULL)},
-      {"columns", kernel_index(k, x->columns, NULL)},
-      {"key", t.key}, {"key_mask", and_mask(k, width)},
-      {"value", t.value}, {"value_mask", and_mask(k, columns)},
-      {"factor", attention_float(k, x->scale)},
-      {"query", t.query},
-      {"query_mask", attention_masked_by(k, width)},
-      {"query_edge", attention_masked_by(k, within)},
-      {"parts", t.parts},
-      {"older", older_of_part(w, t.parts, width)},
-      {"older_edge", older_of_part(w, t.parts, within)},
-      {"store_mask", masked(k, width)}, {"store_edge", masked(k, within)},
-      {"grad", t.grad},
-      {"grad_mask", attention_masked_by(k, columns)},
-      {"grad_edge", attention_masked_by(k, attention_and(k, n, columns))},
-      {"sums", t.sums}, {"sums_edge", masked_sums(k, n)},
-      {"delta", t.delta}, {"delta_edge", attention_masked_by(k, n)},
-      {"loop", attention_loop(w)},
-      {"scale", attention_scale_text(w)},
-      {"share", share_of_scores(w)}, {"kept_share", share_text(w)},
-      {"mask", t.mask}, {"hide", attention_hide(w)},
-      {"chain", t.chain},
-      {"wide", dtype_lang_name(x->wide)},
-      {"seed", t.seed}, {"keep", t.keep}, {"kept", kept_line(w)},
-      {"precision", precision(w)}};
-  kernel_emit(out, k, "attention_grad_parts.py", slots, sizeof slots / sizeof *slots);
 }
 
 void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape) {
@@ -652,7 +472,7 @@ void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape
   } else if (w.x.kind == ATTENTION_GRAD_QUERY) {
     kernel_of_query(out, &w, attention_part(k, OP_nereid_attention_grad_scores_default));
   } else if (w.parts) {
-    kernel_of_parts(out, &w, attention_part(k, OP_nereid_attention_grad_key_default), w.parts);
+    attention_all_gradients(out, &w, attention_part(k, OP_nereid_attention_grad_key_default));
   } else {
     kernel_of_keys(out, &w, attention_part(k, OP_nereid_attention_grad_key_default),
                    attention_part(k, OP_nereid_attention_grad_kept_default));
