@@ -499,11 +499,14 @@ static Node *given_shares(Build *b) {
   return on_cpu && rank_of(sums) == RANK ? sums : NULL;
 }
 
+static Node *given_gradient(Build *b) {
+  return build_input(b, infer_takes(&b->in, "grad_out") ? "grad_out" : "grad_out_");
+}
+
 /* The sum along the columns of the result times its gradient. */
 static Backward backward_of(Build *b) {
-  const char *grad = infer_takes(&b->in, "grad_out") ? "grad_out" : "grad_out_";
   Node *out = build_widen(b, build_input(b, "out"));
-  Backward x = {.grad = build_input(b, grad), .sums = build_input(b, "logsumexp")};
+  Backward x = {.grad = given_gradient(b), .sums = build_input(b, "logsumexp")};
   Node *product = build_mul(b, out, build_widen(b, x.grad));
   x.delta = build_sum(b, product, 1u << (RANK - 1), false);
   if (given_shares(b)) return x;
@@ -691,8 +694,10 @@ static int64_t parts_of_keys(const Operands *x) {
   int64_t keys = known_or_one(k[2]), most = keys / KEYS;
   if (parts > most) parts = most;
   if (parts <= 1) return 1;
-  int64_t tiles = ceil_div(keys, parts * ATTENTION_PART_KEYS);
-  return ceil_div(keys, tiles * ATTENTION_PART_KEYS);
+  bool words = x->q->type.dtype == DT_BF16;
+  int64_t tile = words ? ATTENTION_PART_WORDS : ATTENTION_PART_KEYS;
+  int64_t tiles = ceil_div(keys, parts * tile);
+  return ceil_div(keys, tiles * tile);
 }
 
 /* Do keys fill no vectors of the one tile that they are, of which they are lanes?  Kernels of keys
@@ -704,16 +709,25 @@ static bool leaves_lanes(Build *b, const Operands *x) {
   return few && keeps_scores(b, x) && kept_part(x).batches;
 }
 
+/* Does the kernel of all gradients multiply words of bf16, rounding shares and gradients of scores?
+ * Dropout draws for tiles that are not in halves. */
+static bool multiplies_words(Build *b, const Operands *x, Node *grad) {
+  Node *const operands[] = {x->q, x->k, x->v, grad};
+  return !x->seed && attention_grads_in_words(b->in.g, operands);
+}
+
 /* On a CPU one kernel makes all gradients: five products for each tile of scores, where two kernels
  * do seven.  Its programs of several parts of the keys have gradients of the query of their own. */
 static bool gradients_by_parts(Build *b, const Operands *x, const Backward *y, bool of_mask) {
-  if (!b->in.g->host || of_mask || x->q->type.dtype != DT_F32 || x->block_rows) return false;
+  bool suits = x->q->type.dtype == DT_F32 || multiplies_words(b, x, y->grad);
+  if (!b->in.g->host || of_mask || !suits || x->block_rows) return false;
   if (leaves_lanes(b, x)) return false;
   Node *of_value = gradients_of_keys(b, *x, y, false);
   Arg args[] = {arg_node(of_value), build_int(b, parts_of_keys(x))};
   Node *parts = build(b, OP_nereid_attention_grad_parts_default, 2, args);
   bool one = dim_is(parts->type.shape[0], 1);
-  Node *query = rounded(b, x, one ? parts : build_sum(b, parts, 1, false));
+  DType t = x->widened ? x->given : x->q->type.dtype;
+  Node *query = build_to(b, one ? parts : build_sum(b, parts, 1, false), t);
   if (one) query = build_view(b, query, RANK, parts->type.shape + 1);
   b->items[0] = x->heads_first ? query : build_transpose(b, query, 1, 2);
   return true;
@@ -804,7 +818,7 @@ static void widen_operands(Build *b, Operands *x) {
 static void fused_gradients(Build *b, double scale, bool of_mask) {
   Operands x = training_operands(b, scale, !of_mask);
   if (x.dropout != 0) x.seed = backward_seed(b, x.dropout);
-  widen_operands(b, &x);
+  if (of_mask || !multiplies_words(b, &x, given_gradient(b))) widen_operands(b, &x);
   Backward y = backward_of(b);
   y.grad = build_to(b, y.grad, x.q->type.dtype);
   if (gradients_by_parts(b, &x, &y, of_mask)) return;

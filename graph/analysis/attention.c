@@ -6,6 +6,7 @@
 #include "graph/analysis/strided.h"
 #include "graph/ops/attention_blocks.h"
 #include "lower/target/device_peaks.h"
+#include "lower/target/machine.h"
 
 /* The most columns of keys and values in a kernel of any attention. */
 enum { WIDTH_MOST = 256 };
@@ -189,14 +190,17 @@ static int64_t whole_vectors(int64_t columns) {
  * where that saves a tenth of the products. */
 static AttentionShape shape_of_parts(const Attention *x, AttentionShape s) {
   enum { LANES = 16, KEYS = 64, ROWS = 64, MANY = 512, WIDE = 64, SAVED = 10 };
+  int64_t lanes = x->in_words ? 2 * LANES : LANES; /* of keys: words have two, of both halves */
+  s.words = x->in_words;
   s.bd = whole_vectors(x->width->value);
   s.be = whole_vectors(x->columns->value);
-  s.bm = KEYS;
+  s.bm = s.words ? 2 * KEYS : KEYS;
   s.bn = s.bd > WIDE || s.be > WIDE ? ROWS / 2 : ROWS;
   if (!dim_is_int(x->keys)) return s;
-  if (x->keys->value >= MANY && !x->low && !x->high) s.bm = ATTENTION_PART_KEYS;
-  int64_t keys = (x->keys->value + LANES - 1) / LANES * LANES, parts = x->parts;
-  if (keys < s.bm) s.bm = keys ? keys : LANES;
+  bool many = x->keys->value >= MANY && !x->low && !x->high;
+  if (many) s.bm = s.words ? ATTENTION_PART_WORDS : ATTENTION_PART_KEYS;
+  int64_t keys = (x->keys->value + lanes - 1) / lanes * lanes, parts = x->parts;
+  if (keys < s.bm) s.bm = keys ? keys : lanes;
   int64_t each = (keys + parts - 1) / parts;
   if (parts > 1) s.part = (each + s.bm - 1) / s.bm * s.bm;
   int64_t rest = keys % s.bm;
@@ -531,6 +535,17 @@ static bool is_in_words(Graph *g, const Attention *x) {
          has_columns(g, x->value, 1);
 }
 
+bool attention_grads_in_words(Graph *g, Node *const operands[4]) {
+  enum { HALF = 8, OPERANDS = 4 };
+  if (!g->host || !machine_multiplies_pairs(machine_find("cpu"))) return false;
+  for (int i = 0; i < OPERANDS; i++) {
+    const ValueType *t = &operands[i]->type;
+    if (t->dtype != DT_BF16 || !dim_divisible(t->shape[t->rank - 1], HALF)) return false;
+    if (!has_columns(g, operands[i], WORD)) return false;
+  }
+  return true;
+}
+
 Attention attention_of(Graph *g, const Node *n) {
   Arg scale = graph_arg(g, n, "scale"), dropout = graph_arg(g, n, "dropout");
   Attention x = {.kind = kind_of(n),
@@ -562,7 +577,9 @@ Attention attention_of(Graph *g, const Node *n) {
   x.width = q[3];
   x.columns = v[3];
   find_own_sizes(g, &x);
-  x.in_words = x.kind == ATTENTION_FORWARD && is_in_words(g, &x);
+  Node *const operands[] = {x.query, x.key, x.value, x.grad};
+  x.in_words = x.kind == ATTENTION_FORWARD      ? is_in_words(g, &x)
+               : x.kind == ATTENTION_GRAD_VALUE && attention_grads_in_words(g, operands);
   find_blocks(g, n, &x);
   if (x.kept) x.mask = x.scores = x.chain = x.seed = NULL;
   return x;

@@ -90,7 +90,7 @@ typedef struct {
   Dim walked;                                       /* rows or keys that a program goes through */
   int64_t own_block, walked_block; /* of block_rows and block_keys, those along these axes */
   Dim batches;                                      /* B * own_heads: independent results */
-  bool in_words; /* bf16, of which a CPU reads the query's and the keys' columns by two */
+  bool in_words; /* bf16, of which a CPU reads columns by two */
   bool adds; /* the kernel of keys adds the gradient of the query to memory: its group knows */
   int64_t parts; /* of the keys, of which its programs have gradients of the query; 0: none do */
 } Attention;
@@ -107,6 +107,9 @@ AttentionWidths attention_widths(int sm, uint32_t bits, bool gradients);
 bool attention_fits(const Node *query, const Node *value);
 /* Does it without gradients and dropout?  On Hopper also of the widths of latent attention. */
 bool attention_fits_forward(const Graph *g, const Node *query, const Node *value);
+/* Does a CPU's kernel of all gradients multiply words of two bf16?  The operands are query, key,
+ * value and grad.  Where the CPU at hand has no instruction for pairs, floats take less time. */
+bool attention_grads_in_words(Graph *g, Node *const operands[4]);
 /* n is a nereid.attention, or one of its gradients that have a kernel of their own. */
 Attention attention_of(Graph *g, const Node *n);
 /* The operands that its kernel has in memory, NULL for those it has not: their number. */

@@ -12,7 +12,8 @@ enum {
   ATTENTION_SHARE_COLUMNS = 4, /* that a share of a row has after its own */
   ATTENTION_KEPT_ROWS = 32,    /* rows whose kept gradients are in another order; they are padded */
   ATTENTION_KEPT_TILE = 128,   /* rows of a tile of them */
-  ATTENTION_PART_KEYS = 128,   /* parts of the keys have multiples of them */
+  ATTENTION_PART_KEYS = 128,   /* parts of the keys have multiples of them, */
+  ATTENTION_PART_WORDS = 256,  /* where products are of words of these */
 };
 
 /* The largest power of 2 that divides a block of so many rows or keys. */

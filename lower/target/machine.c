@@ -42,6 +42,20 @@ static bool has_tiles(void) {
 static bool has_tiles(void) { return false; }
 #endif
 
+bool machine_multiplies_pairs(const Machine *m) {
+#if defined(__x86_64__) && defined(__linux__)
+  enum { LEAF = 7, SECOND = 1, LANES_OF_PAIRS = 16 };
+  const unsigned avx512_bf16 = 1u << 5;
+  unsigned a, b, c, d;
+  if (m->lanes < LANES_OF_PAIRS) return false;
+  return machine_has(m, HAS_MATRIX_TILES) ||
+         (__get_cpuid_count(LEAF, SECOND, &a, &b, &c, &d) && (a & avx512_bf16));
+#else
+  (void)m;
+  return false;
+#endif
+}
+
 static const char *host_cpu(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();

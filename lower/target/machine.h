@@ -93,6 +93,9 @@ enum { MACHINE_TILE = 16 };
  * Rapids' core by tiles, and 67. */
 enum { MACHINE_TILED_ROWS = 3 };
 
+/* Does the CPU at hand, as far as m uses it, multiply pairs of bf16 by one instruction? */
+bool machine_multiplies_pairs(const Machine *m);
+
 /* NULL if there is no such target.  "cpu" gives the CPU at hand, as NEREID_CPU narrows it; "cpu:8"
  * one of 8 lanes. */
 const Machine *machine_find(const char *target);

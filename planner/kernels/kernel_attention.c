@@ -559,6 +559,7 @@ static int64_t size_of_rest(const AttentionWriter *w) {
   enum { LANES = 16, ROWS = 4 };
   if (!w->k->graph->host || !dim_is_int(w->x.walked) || w->x.kind == ATTENTION_FORWARD) return 0;
   int64_t rest = w->x.walked->value % w->shape->bn, each = w->parts ? ROWS : LANES;
+  if (w->shape->words) each *= 2; /* of both halves */
   rest = (rest + each - 1) / each * each;
   return rest < w->shape->bn ? rest : 0;
 }
@@ -818,7 +819,8 @@ void attention_reserve_names(Kernel *k) {
       "head",  "b0",     "b1",      "b2",         "b3",       "raw",   "table", "i",      "block",
       "place", "turns",  "seen",    "seen_first", "seen_last", "full_table", "factor", "base",
       "r",     "order", "at",      "mask",     "lower",      "upper",    "words", "even",
-      "lower_value", "upper_value", "part", "dq", "scaled", "END"};
+      "lower_value", "upper_value", "part", "dq", "scaled", "END", "q", "dt", "next_query",
+      "next_grad", "p_next", "q_next", "ds_next", "dt_next", "keys"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -1015,9 +1017,9 @@ static size_t add_softmax_slots(AttentionWriter *w, Slot slots[SLOTS_MOST]) {
 
 /* ---- words ---- */
 
-/* The pointers to words, or numbers of that type, of an operand that is in memory. */
-static const char *pointers_as(AttentionWriter *w, Node *operand, const Dim *index, int64_t word,
-                               const char *type, const char *first, const char *second) {
+const char *attention_pointers_as(AttentionWriter *w, Node *operand, const Dim *index,
+                                  int64_t word, const char *type, const char *first,
+                                  const char *second) {
   Kernel *k = w->k;
   Dims *d = k->graph->dims;
   ConcatSource p = {.operand = operand};
@@ -1049,11 +1051,11 @@ static void print_in_words(Text *out, AttentionWriter *w) {
   Dim r = attention_bind(w, "r", x->keys, "r", AXIS_N);
   Dim s = attention_bind(w, "s", x->keys, "s", AXIS_M);
   attention_query_index(g, x, batch, w->head, w->row, dim_mul(g->dims, dq, word), index);
-  const char *query = pointers_as(w, x->query, index, WORD, "int32", "m", "d");
+  const char *query = attention_pointers_as(w, x->query, index, WORD, "int32", "m", "d");
   attention_key_index(g, x, batch, r, dim_mul(g->dims, dk, word), index);
-  const char *key = pointers_as(w, x->key, index, WORD, "int32", "d", "r");
+  const char *key = attention_pointers_as(w, x->key, index, WORD, "int32", "d", "r");
   attention_key_index(g, x, batch, s, w->column, index);
-  const char *value = pointers_as(w, x->value, index, 1, "uint16", "s", "e");
+  const char *value = attention_pointers_as(w, x->value, index, 1, "uint16", "s", "e");
   const char *mask = attention_mask_text(w);
   k->memo.len = 0;
   attention_set_masks(k, "mmask", NULL);
@@ -1071,6 +1073,7 @@ static void print_in_words(Text *out, AttentionWriter *w) {
                             {"sums", order->sums},
                             {"e", columns_text(w)},
                             {"policy", policy_text(w)},
+                            {"power", attention_power_function(w)},
                             {"place", attention_place(w)},
                             {"loop", attention_loop(w)},
                             {"query", query},

@@ -70,6 +70,13 @@ const char *attention_query_pointers(AttentionWriter *w, Node *operand, Dim row,
                                      const char *first, const char *second);
 const char *attention_key_pointers(AttentionWriter *w, Node *operand, Dim row, Dim column,
                                    const char *first, const char *second);
+/* The pointers to words of so many elements of an operand that is in memory, or to numbers of that
+ * type, from the element of that index on. */
+const char *attention_pointers_as(AttentionWriter *w, Node *operand, const Dim *index,
+                                  int64_t word, const char *type, const char *first,
+                                  const char *second);
+/* The function KERNEL_NAME_power, which gives shares that become floats of 16 bits. */
+const char *attention_power_function(const AttentionWriter *w);
 /* Takes factors out of the function of scores (kernel_scores.c). */
 void attention_fold_factors(AttentionWriter *w);
 /* The statements that make shares, and the factor of older ones, of scores by `factor` ("": 1). */

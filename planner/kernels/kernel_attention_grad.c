@@ -362,10 +362,10 @@ typedef struct {
 
 static KeyProducts products_of_keys(const AttentionWriter *w) {
   Arena *a = w->k->arena;
+  const char *share = attention_kept_share(w), *precision = attention_precision(w);
   return (KeyProducts){
-    arena_printf(a, "        acc = tl.dot(%s.to(grad.dtype), grad, acc%s)\n", attention_kept_share(w),
-                 attention_precision(w)),
-    arena_printf(a, "        dk = tl.dot(ds.to(query.dtype), query, dk%s)\n", attention_precision(w))};
+    arena_printf(a, "        acc = tl.dot(%s.to(grad.dtype), grad, acc%s)\n", share, precision),
+    arena_printf(a, "        dk = tl.dot(ds.to(query.dtype), query, dk%s)\n", precision)};
 }
 
 /* The gradient of the query is added to memory while the other products run.  A thread's numbers of
@@ -379,6 +379,7 @@ static KeyProducts products_of_all(AttentionWriter *w, const Node *added) {
   attention_query_index(k->graph, &w->x, k->group->index[0], w->head, first, zero, at);
   Dim offset = linear_of_index(k->graph->dims, at, memory->type.shape, memory->type.rank);
   long long columns = (long long)w->x.width->value;
+  const char *precision = attention_precision(w);
   return (KeyProducts){
     "",
     arena_printf(
@@ -392,7 +393,7 @@ static KeyProducts products_of_all(AttentionWriter *w, const Node *added) {
       "        place = i // 16 * %lld + d // 8 * 128 + i %% 8 * 16\n"
       "        place += d %% 8 // 2 * 4 + i // 8 %% 2 * 2 + d %% 2\n"
       "        tl.atomic_add(%s + (%s) + place, dq, sem=\"relaxed\")\n",
-      attention_kept_share(w), attention_precision(w), attention_precision(w), attention_precision(w), 16 * columns,
+      attention_kept_share(w), precision, precision, precision, 16 * columns,
       kernel_buffer(k, memory), kernel_index(k, offset, NULL))};
 }
 
@@ -464,17 +465,11 @@ static void kernel_of_keys(Text *out, AttentionWriter *w, Node *keys, Node *kept
   kernel_emit(out, k, "attention_grad_value.py", slots, sizeof slots / sizeof *slots);
 }
 
-void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape) {
-  attention_reserve_names(k);
-  AttentionWriter w = attention_writer_new(k, shape);
-  if (w.x.kept) {
-    kernel_by_kept(out, &w);
-  } else if (w.x.kind == ATTENTION_GRAD_QUERY) {
-    kernel_of_query(out, &w, attention_part(k, OP_nereid_attention_grad_scores_default));
-  } else if (w.parts) {
-    attention_all_gradients(out, &w, attention_part(k, OP_nereid_attention_grad_key_default));
-  } else {
-    kernel_of_keys(out, &w, attention_part(k, OP_nereid_attention_grad_key_default),
-                   attention_part(k, OP_nereid_attention_grad_kept_default));
-  }
+void attention_gradients_apart(Text *out, AttentionWriter *w) {
+  if (w->x.kept) kernel_by_kept(out, w);
+  else if (w->x.kind == ATTENTION_GRAD_QUERY)
+    kernel_of_query(out, w, attention_part(w->k, OP_nereid_attention_grad_scores_default));
+  else
+    kernel_of_keys(out, w, attention_part(w->k, OP_nereid_attention_grad_key_default),
+                   attention_part(w->k, OP_nereid_attention_grad_kept_default));
 }

@@ -35,7 +35,7 @@ const char *attention_grad_results(AttentionWriter *w, Node *keys, Dim d, const 
 /* Prints the calls for the rows that see keys of a program's block. */
 void attention_walk_rows(AttentionWriter *w, AttentionCall *call);
 
-/* The kernel of all gradients (kernel_attention_parts.c); `keys`: the gradient of keys, or NULL. */
-void attention_all_gradients(Text *out, AttentionWriter *w, Node *keys);
+/* A kernel of the query's gradient, or one of those of keys and values. */
+void attention_gradients_apart(Text *out, AttentionWriter *w);
 
 #endif

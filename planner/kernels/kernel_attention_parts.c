@@ -3,16 +3,26 @@
  * On a CPU a tile of scores has a row for each row of the query, so that no operand is turned for
  * a tile.  A program has the gradients of its keys in registers, and adds to its own gradient of
  * the query in memory: five products for each tile, where two kernels do seven. */
+#include <math.h>
+
 #include "planner/kernels/kernel_attention_grad.h"
 #include "planner/kernels/kernel_product.h"
 
 static void call_rows(AttentionWriter *w, const char *from, const char *to, bool edge) {
   Kernel *k = w->k;
-  kernel_line(k,
-              "dk, acc = %s_rows(%s, key, value, scaled, tl.trans(m), batch, %s, part, %s, %s, dk, "
-              "acc, %s, BD, BE, %s, END)",
-              KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", from, to,
-              attention_block(w), edge ? "True" : "False");
+  if (w->shape->words)
+    kernel_line(k,
+                "dk, next_dk, acc, next_acc = %s_rows(%s, key, next_key, value, next_value, keys, "
+                "tl.trans(m), tl.trans(next_m), batch, %s, part, %s, %s, dk, next_dk, acc, "
+                "next_acc, %s, BD, BE, %s, END)",
+                KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", from, to,
+                attention_block(w), edge ? "True" : "False");
+  else
+    kernel_line(k,
+                "dk, acc = %s_rows(%s, key, value, scaled, tl.trans(m), batch, %s, part, %s, %s, "
+                "dk, acc, %s, BD, BE, %s, END)",
+                KERNEL_NAME, kernel_parameters(k), w->head ? "head" : "0", from, to,
+                attention_block(w), edge ? "True" : "False");
 }
 
 /* The pointers to the program's gradient of the query. */
@@ -83,13 +93,13 @@ static const char *zeros_of_part(AttentionWriter *w, const char *pointers, const
 static const char *blocks_of_part(AttentionWriter *w) {
   Kernel *k = w->k;
   const AttentionShape *s = w->shape;
-  const char *params = kernel_parameters(k);
+  const char *params = kernel_parameters(k), *wide = kernel_wide(k);
   bool ends = attention_within(k, "m", w->x.own_rows, s->bm) != NULL;
   long long whole = s->rest ? (long long)(w->x.keys->value / s->bm * s->bm) : 0;
   const char *last = whole ? arena_printf(k->arena, "tl.minimum(last, %lld)", whole) : "last";
   kernel_line(k, "for start in range(first, %s, BM):", last);
-  kernel_line(k, "    %s_keys(%s, batch, part, start, BM, BN, BD, BE, %s)", KERNEL_NAME, params,
-              ends && !s->rest ? "True" : "False");
+  kernel_line(k, "    %s_keys(%s, batch, part, start%s, BM, BN, BD, BE, %s)", KERNEL_NAME, params,
+              wide, ends && !s->rest ? "True" : "False");
   if (s->rest) {
     kernel_line(k, "if last == %s:", w->own);
     kernel_line(k, "    %s_keys(%s, batch, part, %lld, %lld, BN, BD, BE, True)", KERNEL_NAME,
@@ -98,13 +108,17 @@ static const char *blocks_of_part(AttentionWriter *w) {
   return attention_take_body(k);
 }
 
-/* The statement after the loop over rows, and the calls that make it, for the program's tiles. */
-static const char *text_of_keys(AttentionWriter *w, Node *keys, Dim d, const AttentionEnds *ends) {
+/* The calls for the rows that a program's tile of keys has, and the statements that store its
+ * gradients after them. */
+typedef struct {
+  const char *body, *end;
+} TileTexts;
+
+static TileTexts texts_of_tile(AttentionWriter *w, Node *keys, Dim d, const AttentionEnds *ends) {
   attention_set_masks(w->k, "mmask", ends->columns ? "emask" : NULL);
   const char *end = attention_grad_results(w, keys, d, ends->width);
   attention_walk_rows(w, call_rows);
-  text_puts(&w->k->body, end);
-  return attention_take_body(w->k);
+  return (TileTexts){.body = attention_take_body(w->k), .end = end};
 }
 
 /* What all parameters are known after. */
@@ -132,7 +146,112 @@ static const char *masked(Kernel *k, const char *condition) {
   return condition ? arena_printf(k->arena, ", mask=%s", condition) : "";
 }
 
-void attention_all_gradients(Text *out, AttentionWriter *w, Node *keys) {
+/* ---- in words ---- */
+
+/* The pointers to words of two columns of an operand of rows of the query, or of keys. */
+static const char *words_of_rows(AttentionWriter *w, Node *operand, Dim row, Dim columns,
+                                 const char *axis) {
+  enum { WORD = 2 };
+  Graph *g = w->k->graph;
+  Dim at[4], half = dim_floordiv(g->dims, columns, dim_int(g->dims, WORD));
+  Dim word = attention_bind(w, "word", half, axis, AXIS_N);
+  attention_query_index(g, &w->x, w->k->group->index[0], w->head, row,
+                        dim_mul(g->dims, word, dim_int(g->dims, WORD)), at);
+  return attention_pointers_as(w, operand, at, WORD, "int32", "n", axis);
+}
+
+static const char *words_of_keys(AttentionWriter *w, Node *operand, Dim columns,
+                                 const char *axis) {
+  enum { WORD = 2 };
+  Graph *g = w->k->graph;
+  Dim at[4], half = dim_floordiv(g->dims, columns, dim_int(g->dims, WORD));
+  Dim word = attention_bind(w, "word", half, axis, AXIS_N);
+  attention_key_index(g, &w->x, w->k->group->index[0], w->key,
+                      dim_mul(g->dims, word, dim_int(g->dims, WORD)), at);
+  return attention_pointers_as(w, operand, at, WORD, "int32", "m", axis);
+}
+
+/* The pointers to the bits of elements of an operand of rows of the query, or of keys. */
+static const char *bits_of_rows(AttentionWriter *w, Node *operand, Dim row, Dim column,
+                                const char *axis) {
+  Dim at[4];
+  attention_query_index(w->k->graph, &w->x, w->k->group->index[0], w->head, row, column, at);
+  return attention_pointers_as(w, operand, at, 1, "uint16", "n", axis);
+}
+
+static const char *bits_of_keys(AttentionWriter *w, Node *operand, Dim column, const char *axis) {
+  Dim at[4];
+  attention_key_index(w->k->graph, &w->x, w->k->group->index[0], w->key, column, at);
+  return attention_pointers_as(w, operand, at, 1, "uint16", "m", axis);
+}
+
+static const char *masked_bits(Kernel *k, const char *condition) {
+  return condition ? arena_printf(k->arena, ", mask=%s, other=0", condition) : "";
+}
+
+/* The share of a key, of scores in units of log 2 or of 1. */
+static const char *share_in_words(const AttentionWriter *w) {
+  const char *form =
+      w->added ? "%s_power((scores - sums) * %.17g)" : "%s_power(scores - sums * %.17g)";
+  return arena_printf(w->k->arena, form, KERNEL_NAME, M_LOG2E);
+}
+
+static void gradients_in_words(Text *out, AttentionWriter *w, Node *keys) {
+  Kernel *k = w->k;
+  const Attention *x = &w->x;
+  AttentionEnds ends = attention_ends(w);
+  const char *n = w->ragged ? arena_printf(k->arena, "(n < %s)", w->walked) : NULL;
+  const char *width = ends.width, *within = attention_and(k, n, width);
+  Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
+  Dim s = attention_bind(w, "s", x->rows, "n", AXIS_M);
+  const char *mask = attention_mask_text(w), *chain = attention_grad_chain(w);
+  const char *parts = part_pointers(w, w->parts, s, d);
+  const char *key_words = words_of_keys(w, x->key, x->width, "d");
+  const char *value_words = words_of_keys(w, x->value, x->columns, "e");
+  const char *query_words = words_of_rows(w, x->query, s, x->width, "d");
+  const char *grad_words = words_of_rows(w, x->grad, s, x->columns, "e");
+  const char *key = bits_of_keys(w, x->key, d, "d");
+  const char *query = bits_of_rows(w, x->query, s, d, "d");
+  const char *grad = bits_of_rows(w, x->grad, s, w->column, "e");
+  const char *sums = attention_row_pointers(w, x->sums, "n", AXIS_N);
+  const char *delta = attention_row_pointers(w, x->delta, "n", AXIS_N);
+  TileTexts t = texts_of_tile(w, keys, d, &ends);
+  const char *zeros = zeros_of_part(w, parts, width), *blocks = blocks_of_part(w);
+  text_puts(&k->body, t.body);
+  Slot slots[] = {
+      {"own", w->own},
+      {"place", place_of_part(w, w->parts)},
+      {"zeros", zeros}, {"blocks", blocks}, {"end", t.end},
+      {"width", kernel_index(k, x->width, NULL)},
+      {"columns", kernel_index(k, x->columns, NULL)},
+      {"key_words", key_words}, {"value_words", value_words},
+      {"query_words", query_words}, {"grad_words", grad_words},
+      {"words_edge", masked_bits(k, n)},
+      {"key", key}, {"key_mask", attention_and_mask(k, width)},
+      {"query", query},
+      {"query_mask", masked_bits(k, width)}, {"query_edge", masked_bits(k, within)},
+      {"grad", grad},
+      {"grad_mask", masked_bits(k, ends.columns)},
+      {"grad_edge", masked_bits(k, attention_and(k, n, ends.columns))},
+      {"factor", attention_float(k, x->scale)},
+      {"parts", parts},
+      {"older", older_of_part(w, parts, width)},
+      {"older_edge", older_of_part(w, parts, within)},
+      {"store_mask", masked(k, width)}, {"store_edge", masked(k, within)},
+      {"sums", sums}, {"sums_edge", attention_masked_sums(k, n)},
+      {"delta", delta}, {"delta_edge", attention_masked_by(k, n)},
+      {"loop", attention_loop(w)},
+      {"scale", attention_scale_text(w)},
+      {"power", attention_power_function(w)},
+      {"share", share_in_words(w)},
+      {"mask", mask}, {"hide", attention_hide(w)},
+      {"chain", chain}};
+  kernel_emit(out, k, "attention_grad_words.py", slots, sizeof slots / sizeof *slots);
+}
+
+/* ---- the kernel ---- */
+
+static void gradients_in_tiles(Text *out, AttentionWriter *w, Node *keys) {
   Node *parts = w->parts;
   Kernel *k = w->k;
   const Attention *x = &w->x;
@@ -141,9 +260,13 @@ void attention_all_gradients(Text *out, AttentionWriter *w, Node *keys) {
   const char *width = ends.width, *columns = ends.columns, *within = attention_and(k, n, width);
   Dim d = attention_bind(w, "dq", x->width, "d", AXIS_N);
   PartTexts t = texts_of_part(w, parts, d);
-  const char *body = text_of_keys(w, keys, d, &ends);
+  TileTexts tile = texts_of_tile(w, keys, d, &ends);
+  bool widens = x->query->type.dtype != x->wide;
+  const char *widening =
+      widens ? arena_printf(k->arena, ".to(tl.%s)", dtype_lang_name(x->wide)) : "";
   const char *zeros = zeros_of_part(w, t.parts, width), *blocks = blocks_of_part(w);
-  text_puts(&k->body, body);
+  text_puts(&k->body, tile.body);
+  text_puts(&k->body, tile.end);
   Slot slots[] = {
       {"own", w->own},
       {"place", place_of_part(w, parts)},
@@ -172,6 +295,16 @@ void attention_all_gradients(Text *out, AttentionWriter *w, Node *keys) {
       {"chain", t.chain},
       {"wide", dtype_lang_name(x->wide)},
       {"seed", t.seed}, {"keep", t.keep}, {"kept", attention_kept_line(w)},
-      {"precision", attention_precision(w)}};
+      {"widening", widening},
+      {"precision", product_precision(k->graph, x->wide, ROUNDS_AS_PRODUCT)}};
   kernel_emit(out, k, "attention_grad_parts.py", slots, sizeof slots / sizeof *slots);
+}
+
+void kernel_attention_gradient(Text *out, Kernel *k, const AttentionShape *shape) {
+  attention_reserve_names(k);
+  AttentionWriter w = attention_writer_new(k, shape);
+  Node *keys = attention_part(k, OP_nereid_attention_grad_key_default);
+  if (!w.parts) attention_gradients_apart(out, &w);
+  else if (shape->words) gradients_in_words(out, &w, keys);
+  else gradients_in_tiles(out, &w, keys);
 }

@@ -158,6 +158,13 @@ const char *attention_share_of(const AttentionWriter *w, const char *exp, const 
   return arena_printf(a, "%s(tl.where(%s < -87.0, float(\"-inf\"), %s))", exp, score, score);
 }
 
+const char *attention_power_function(const AttentionWriter *w) {
+  Text t = text_new(w->k->arena);
+  const Slot name = {"name", KERNEL_NAME};
+  template_fill(&t, "attention_power.py", &name, 1);
+  return t.data;
+}
+
 /* The shares of even keys and of those after them. */
 static const char *shares_of_words(const AttentionWriter *w, const char *factor, const char *exp) {
   const char *rows = attention_of_rows(w), *name = KERNEL_NAME;

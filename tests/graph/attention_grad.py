@@ -191,6 +191,7 @@ def problem(case, devices):
     gradients = case.kernels > 0 and case.dtype != "f64"
     keys = case.sizes[3]
     lanes = keys >= 64 or keys % 16 == 0  # which keys of one kernel are
+    lanes = lanes or "_row_words(" in plan  # words of bf16, where the CPU multiplies them
     keeps = gradients and (case.bias or not lanes) and not (case.causal or case.open)
     one = gradients and not case.bias and not keeps
     if keeps != ("attention_grad_kept" in plan):
@@ -263,6 +264,14 @@ def cases():
     yield "groups of many rows", Case("own", h=4, kv=1, t=1030, s=40)
     yield "groups of many rows, dropout", Case("own", h=4, kv=1, t=1030, s=40, dropout=0.2)
     yield "bf16", Case("flash", b=2, t=40, s=70, d=64, dtype="bf16")
+    yield "bf16 causal", Case("flash", t=150, s=150, d=40, causal=True, dtype="bf16")
+    yield "bf16 causal, more keys", Case(t=40, s=170, d=16, causal=True, dtype="bf16")
+    yield "bf16 groups", Case("flash", h=4, kv=2, t=70, s=70, d=24, dtype="bf16")
+    yield "bf16 of many keys", Case(h=1, t=70, s=1100, d=8, dtype="bf16")
+    yield "bf16 windows", Case(b=2, h=1, t=49, s=49, d=32, dtype="bf16")
+    yield "bf16 open sizes", Case("flash", t=70, s=70, dtype="bf16", open=True)
+    yield "bf16 widths differ", Case("own", t=30, s=40, d=24, e=72, dtype="bf16")
+    yield "bf16 of odd widths", Case("own", t=30, s=40, d=20, e=36, dtype="bf16")
     yield "f16 causal", Case("flash", t=70, s=70, d=32, dtype="f16", causal=True)
     yield "f16 groups", Case("flash", h=4, kv=2, t=70, s=70, d=32, dtype="f16")
     for name, mask in ("seen", seen), ("rows that see nothing", hidden), ("added", added), (
@@ -270,6 +279,7 @@ def cases():
         yield f"mask: {name}", Case(mask=mask, **small)
         yield f"cudnn mask: {name}", Case("cudnn", mask=mask, **small)
         yield f"own mask: {name}", Case("own", kv=1, mask=mask, **small)
+        yield f"bf16 mask: {name}", Case("own", mask=mask, dtype="bf16", **small)
     yield "own bias", Case("own", kv=1, mask=added, bias=True, **small)
     yield "bias", Case("efficient", mask=added, bias=True, **small)
     yield "bias of blocks", Case("efficient", t=150, s=140, bias=True,
@@ -303,7 +313,8 @@ def random_case(rng):
     d = pick(8, 16, 24, 32, 64, 72)
     e = pick(d, 16, 40) if form in ("efficient", "cudnn", "own") else d
     return Case(form, b, kv * times, kv, t, s, d, e, causal, mask, bias, dropout,
-                seed=int(rng.integers(1 << 30)), open=rng.random() < 0.3 and mask is None)
+                dtype=pick("f32", "f32", "bf16"), seed=int(rng.integers(1 << 30)),
+                open=rng.random() < 0.3 and mask is None)
 
 
 def check_hidden(device):

@@ -10,13 +10,13 @@ def {{name}}_rows({{parameters}}, key, value, scaled, m, batch, head, part, firs
 {{loop}}
         n = start + tl.arange(0, BN)[:, None]
         if EDGE:
-            query = tl.load({{query}}{{query_edge}})
-            grad = tl.load({{grad}}{{grad_edge}})
+            query = tl.load({{query}}{{query_edge}}){{widening}}
+            grad = tl.load({{grad}}{{grad_edge}}){{widening}}
             sums = tl.load({{sums}}{{sums_edge}})
             delta = tl.load({{delta}}{{delta_edge}})
         else:
-            query = tl.load({{query}}{{query_mask}})
-            grad = tl.load({{grad}}{{grad_mask}})
+            query = tl.load({{query}}{{query_mask}}){{widening}}
+            grad = tl.load({{grad}}{{grad_mask}}){{widening}}
             sums = tl.load({{sums}})
             delta = tl.load({{delta}})
         scores = tl.dot(query, tl.trans(key){{precision}})
@@ -51,8 +51,8 @@ def {{name}}_keys({{parameters}}, batch, part, start, BM: tl.constexpr, BN: tl.c
     e = tl.arange(0, BE)[None, :]
     dmask = d < {{width}}
     emask = e < {{columns}}
-    key = tl.load({{key}}, mask=mmask{{key_mask}}, other=0.0)
-    value = tl.load({{value}}, mask=mmask{{value_mask}}, other=0.0)
+    key = tl.load({{key}}, mask=mmask{{key_mask}}, other=0.0){{widening}}
+    value = tl.load({{value}}, mask=mmask{{value_mask}}, other=0.0){{widening}}
     scaled = key * {{factor}}
     dk = tl.zeros([BM, BD], tl.{{wide}})
     acc = tl.zeros([BM, BE], tl.{{wide}})
