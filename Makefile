@@ -152,6 +152,9 @@ PYTHON_INCLUDE ?= $(shell for p in $(PYTHON) python3 /usr/bin/python3; do i=$$($
   if [ -f "$$i/Python.h" ]; then echo "$$i"; break; fi; done)
 need_include = $(or $(PYTHON_INCLUDE),$(error no headers of Python found: install python3-dev, or \
   set PYTHON or PYTHON_INCLUDE))
+.PHONY: python-include test-python-include
+python-include: ; @echo "$(need_include)"
+test-python-include: ; @PYTHON=$(need_python) $(MAKE) -s python-include
 $B/python/extension/%.o: override CPPFLAGS += -DPy_LIMITED_API=0x030a0000 \
   -isystem "$(need_include)"
 

@@ -99,6 +99,7 @@ arm_libraries() {
   libraries=$PWD/build/arm-libraries
   [ ! -d "$libraries/usr" ] || return 0
   apt=$libraries/apt
+  headers=$(make -s test-python-include)
   mkdir -p "$apt/state" "$apt/lists/partial" "$apt/archives/partial"
   : >"$apt/status"
   cat >"$apt/conf" <<END
@@ -115,8 +116,9 @@ END
     cd "$apt/archives"
     apt-get update
     apt-get download libsqlite3-dev libxxhash-dev libminizip-dev zlib1g-dev libprotobuf-c-dev
-    # Headers of Debian's Python say what differs between processors; another Python's have it.
-    apt-get download "lib$(readlink -f "$(command -v python3)" | sed 's,.*/,,')-dev" || true
+    # Debian's headers of the Python under which tests run have a part for each processor; another
+    # Python's do not.
+    apt-get download "lib${headers##*/}-dev" || true
     for package in *.deb; do dpkg-deb -x "$package" "$apt/root"; done
   ) || return 1
   mv "$apt/root/usr" "$libraries/usr"
