@@ -51,6 +51,16 @@ int64_t decompose_small_groups(const Graph *g, const ValueType *x, const Dim *w,
 Node *decompose_channel_of_groups(Build *b, Node *x, int64_t each, int64_t i);
 /* Each i likewise, for each of the results: [N, channels of a group, sizes, results]. */
 Node *decompose_channels_of_groups(Build *b, Node *x, int64_t each, Dim results);
+/* Windows along one axis of signals [N, C, L] that channels of all inputs meet. */
+typedef struct {
+  Node *x, *weight; /* weight: [O, C, window] */
+  Dim stride, before, after, dilation;
+} SignalWindows;
+
+/* On a CPU, the convolution [N, O, places] as a product of the weight with the windows, so that
+ * neither operand nor result is turned (channels_first.c); NULL: it does not suit, or the channels
+ * are last in memory where x is made or the result is read. */
+Node *decompose_signal(Build *b, const SignalWindows *c);
 /* A window whose last axis is joined to the channels: the elements of one of its rows are channels,
  * and it has one position along that axis. */
 typedef struct {

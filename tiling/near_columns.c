@@ -31,7 +31,7 @@ static bool matrix_strides(Graph *g, Node *n, Dim stride[2]) {
 
 /* ---- the choice ---- */
 
-enum { ROWS_LEAST = 16, COLUMNS_LEAST = 8, DEPTH_LEAST = 16, DEPTH_MOST = 1024 /* words */ };
+enum { ROWS_LEAST = 16, COLUMNS_LEAST = 8, DEPTH_LEAST = 8, DEPTH_MOST = 1024 /* words */ };
 
 /* Is a panel the whole matrix, with rows next to each other?  A dot copies rows that are apart. */
 static bool is_panel(const Product *p, int width, const Dim stride[2]) {
@@ -139,6 +139,7 @@ static bool is_cheap(Graph *g, const Node *n) {
   enum { PIECES_MOST = 4 };
   PrimKind k = prim_kind(n->op);
   if (k == PRIM_VIEW) return !prim_reads_size(n);
+  if (graph_is(n, OP_aten_constant_pad_nd_default)) return true;
   if (graph_is(n, OP_aten_cat_default)) return graph_arg(g, n, "tensors").n <= PIECES_MOST;
   return graph_is_any(n, OP_aten_neg_default, OP_aten_to_dtype);
 }
@@ -158,14 +159,26 @@ static Node *view_source(Node *n) {
   return n;
 }
 
+/* Windows of a signal, which overlap, or one with its padding. */
+static bool is_windows(Graph *g, Node *right) {
+  Dim stride[2];
+  bool unfolds = false;
+  Node *n = right;
+  for (; n->kind == NODE_CALL && prim_is_view(n) && !prim_reads_size(n); n = view_operand(n))
+    unfolds |= graph_is(n, OP_aten_unfold_default);
+  bool pads = graph_is(n, OP_aten_constant_pad_nd_default);
+  return unfolds && (pads || (n->kind == NODE_INPUT && !matrix_strides(g, right, stride)));
+}
+
 bool near_columns_computes(Graph *g, const Node *n, const uint32_t *uses, uint32_t nids) {
   Node *source = view_source(n->args[1].node);
   bool concat = graph_is(source, OP_aten_cat_default);
   bool widens =
       graph_is(source, OP_aten_to_dtype) && view_source(source->args[0].node)->kind == NODE_INPUT;
+  bool windows = is_windows(g, n->args[1].node);
   Computed c = {.g = g, .uses = uses, .nids = nids};
   NearColumns near;
-  if ((!concat && !widens) || !columns_of(g, n, true, &near)) return false;
+  if ((!concat && !widens && !windows) || !columns_of(g, n, true, &near)) return false;
   /* Lanes of several pieces would be loaded one by one. */
   if (concat && n->type.shape[n->type.rank - 1]->value % near.tile.bn) return false;
   look_at(&c, n->args[1].node);

@@ -522,11 +522,21 @@ static bool is_spectrum(Build *b, const Conv *c) {
          taps->value >= TAPS_LEAST && w[0]->value >= FEATURES_LEAST;
 }
 
+/* A signal whose channels are first in memory; NULL: it has them last, or more axes. */
+static Node *of_signal(Build *b, const Conv *c) {
+  if (c->n != 1 || !dim_is(c->groups, 1) || !dim_is(c->spread[0], 1)) return NULL;
+  SignalWindows s = {c->x, c->weight, c->stride[0], c->before[0], c->after[0], c->dilation[0]};
+  Node *y = decompose_signal(b, &s);
+  return y ? decompose_channels_last(b, y) : NULL;
+}
+
 /* The result without a bias, with its channels last. */
 static Node *own_windows(Build *b, const Conv *c, bool patches) {
   const ValueType *w = &c->weight->type;
   bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
   bool elements = is_unpadded(c) && all_are(c->n, w->shape + 2, 1);
+  Node *signal = patches ? of_signal(b, c) : NULL;
+  if (signal) return signal;
   if (elements && fixed_stride(c) && !hits_boxes(b, c)) return of_elements(b, c);
   if (patches && has_patches(c) && !small_groups(b, c)) return of_patches(b, c, &b->in.n->type);
   WindowRows rows;

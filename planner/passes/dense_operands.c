@@ -27,6 +27,7 @@
 #include "graph/ops/window.h"
 #include "lower/target/device_peaks.h"
 #include "planner/passes.h"
+#include "tiling/near_columns.h"
 
 typedef struct {
   Graph *g;
@@ -275,7 +276,8 @@ bool pass_dense_operands(Graph *g) {
     }
     if (!graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default, OP_aten_bmm_dtype)) continue;
     if (!g->host && !setjmp(b.in.failed)) order_sum(&b, n);
-    for (int i = 0; i < 2; i++) order_operand(&u, n->args[i].node);
+    bool computes = near_columns_computes(g, n, u.uses, u.nids);
+    for (int i = 0; i < 2 - computes; i++) order_operand(&u, n->args[i].node);
   }
   arena_free(scratch);
   return diag_errors(g->diags) == 0;

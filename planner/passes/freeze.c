@@ -541,13 +541,16 @@ static void walk_halves(Freeze *f) {
       widen_halves(f, n);
 }
 
-/* Matrices of many rows read those of a batch from panels. */
+/* Matrices of many rows, or one for the whole batch, read those of a batch from panels. */
 static void pack_batch(Freeze *f, Node *n) {
   enum { ROWS_LEAST = 32 };
+  Node *left = n->args[0].node;
+  while (graph_is_any(left, OP_aten_expand_default, OP_aten_unsqueeze_default))
+    left = view_operand(left);
   Dim rows = n->type.shape[1];
   NearColumns near;
   if (!is_constant_arg(f, &n->args[1]) && near_columns_of(f->g, n, &near)) return;
-  if (dim_is_int(rows) && rows->value >= ROWS_LEAST && !is_reordered(n->args[0].node))
+  if (dim_is_int(rows) && rows->value >= ROWS_LEAST && !is_reordered(left))
     pack_panels(f, n);
 }
 

@@ -223,6 +223,7 @@ X = tensor(2, 4, 9, 8)
 S = np.abs(tensor(6)) + 0.5
 IMAGE = tensor(1, 32, 7, 7)
 LINE = tensor(2, 6, 11)
+SIGNAL = tensor(3, 6, 51)
 ENDLESS = np.where(np.arange(11) == 4, np.inf, LINE).astype(np.float32)
 CUBE = tensor(1, 3, 5, 6, 4)
 LSTM = [tensor(1, 2, 5), tensor(1, 2, 5), tensor(20, 4), tensor(20, 5), tensor(20), tensor(20)]
@@ -266,6 +267,24 @@ CASES = [
      lambda x, w, b: conv(x, w, b, 2, 1)),
     ("conv1d.default(x, w, None, 1, 2, 2, 6)", [LINE, tensor(6, 1, 3)],
      lambda x, w: conv(x, w, None, 1, 2, 2, 6)),
+    # Signals whose channels are first in memory are products of their windows on CPUs.
+    ("conv1d.default(x, w, b, 1, 4, 4)", [SIGNAL, tensor(33, 6, 3), tensor(33)],
+     lambda x, w, b: conv(x, w, b, 1, 4, 4)),
+    ("conv1d.padding(x, w, None, 1, 'same')", [SIGNAL, tensor(17, 6, 4)],
+     lambda x, w: conv(x, w, None, 1, [(1, 2)])),
+    ("conv1d.default(x, w)", [SIGNAL, tensor(24, 6, 2)], conv),
+    ("conv1d.default(x, w, None, 5)", [tensor(2, 1, 203), tensor(40, 1, 10)],
+     lambda x, w: conv(x, w, None, 5)),
+    ("conv1d.default(x, w)", [tensor(40, 51), tensor(16, 40, 1)], conv),
+    ("t = transpose.int(x, 1, 2); c = conv1d.default(t, w, None, 1, 1); relu.default(c)",
+     [tensor(2, 51, 6), tensor(24, 6, 3)],
+     lambda x, w: np.maximum(conv(x.transpose(0, 2, 1), w, None, 1, 1), 0)),
+    ("c = conv1d.default(x, w, None, 1, 1); r = relu.default(c); conv1d.default(r, u, None, 2)",
+     [SIGNAL, tensor(24, 6, 3), tensor(5, 24, 3)],
+     lambda x, w, u: conv(np.maximum(conv(x, w, None, 1, 1), 0), u, None, 2)),
+    ("c = conv1d.default(x, w, None, 1, 1); r = relu.default(c); conv1d.default(r, u)",
+     [SIGNAL, tensor(24, 6, 3), tensor(18, 24, 3)],
+     lambda x, w, u: conv(np.maximum(conv(x, w, None, 1, 1), 0), u)),
     ("conv1d.padding(x, w, None, 1, 'same')", [LINE, tensor(4, 6, 4)],
      lambda x, w: conv(x, w, None, 1, [(1, 2)])),
     ("conv1d.default(x, w)", [tensor(6, 11), tensor(4, 6, 1)], conv),

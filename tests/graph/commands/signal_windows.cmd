@@ -1,0 +1,1 @@
+nereid graph signal_windows.py --device cpu --emit plan | grep -o '^step [^(]*'
