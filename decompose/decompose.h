@@ -38,6 +38,10 @@ Node *decompose_softmax_of(Build *b, Node *x, uint32_t axis);
 bool decompose_has_float8_unit(const Graph *g);
 /* The bag of each of n elements: one begins at its offset and ends where the next one begins. */
 Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
+/* Where each bag of n elements begins, and the end of the last: one more than there are bags. */
+Node *decompose_bag_starts(Build *b, Dim n, Node *offsets, Dim bags);
+/* How many elements each has, by these starts. */
+Node *decompose_bag_lengths(Build *b, Node *starts, Dim bags);
 /* x[n, channels, sizes] as [n, groups, channels of a group, sizes]: with all axes of sizes, so that
  * pass channels_last knows it for an image. */
 Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups);

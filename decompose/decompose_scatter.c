@@ -11,6 +11,7 @@
 #include "decompose/decompose.h"
 #include "decompose/messages.h"
 #include "decompose/scatter.h"
+#include "graph/builders/mask_builder.h"
 
 static Node *scatter_at(Build *b, Node *to, Node *indices, Arg src, const char *reduce) {
   Arg how = {.kind = ARG_STRING, .name = reduce};
@@ -103,6 +104,46 @@ static Node *before_widening(Build *b, Node *x) {
   return t == DT_F32 && dtype_is_float(u) && dtype_bits(u) < dtype_bits(t) ? from : x;
 }
 
+/* ---- sums of rows, in order ---- */
+
+/* The elements of src in `memory` where `index` says; -1: nowhere.  No two go to one place. */
+static Node *put_apart(Build *b, Node *memory, Node *index, Node *src) {
+  return scatter_at(b, memory, index, arg_node(src), "put");
+}
+
+/* Are most of n rows sums of nothing?  Then the time is that of the rows that are written, and what
+ * finds the few must not go through all. */
+static bool are_few_summed(Build *b, Dim n, Dim count) {
+  enum { LEAST = 2 };
+  return b->in.g->host && dim_is_int(n) && dim_is_int(count) && count->value > 0 &&
+         n->value / LEAST >= count->value;
+}
+
+/* Sums of segments of equal elements of `sorted`, the others' rows being 0: as many segments as
+ * there are elements, of which those past the last distinct one are empty. */
+static Node *sum_few_rows(Build *b, Dim n, Node *sorted, Node *order, Node *values) {
+  Dim count = sorted->type.shape[0], one = build_const(b, 1), columns = values->type.shape[1];
+  Dim bounds = dim_add(build_dims(b), count, one);
+  Node *least = build_full(b, 1, &one, build_int(b, -1), sorted->type.dtype);
+  Dim others = dim_sub(build_dims(b), count, one);
+  Node *before = build_slice(b, sorted, 0, build_const(b, 0), others, 1);
+  before = build_cat(b, 2, (Node *[]){least, before}, 0);
+  Node *begins = build_op2(b, OP_aten_ne_Tensor, sorted, before);
+  Node *segment = build_where(b, begins, arg_node(build_mask_number(b, begins)), build_int(b, -1));
+  Node *starts = put_apart(b, build_full(b, 1, &bounds, arg_dim(count), DT_I64), segment,
+                           build_arange(b, count));
+  Node *row = put_apart(b, build_full(b, 1, &count, arg_dim(n), DT_I64), segment,
+                        build_to(b, sorted, DT_I64));
+  Node *sums = build(b, OP_nereid_segment_sum_default,
+                     ARGS(arg_node(values), arg_node(order), arg_node(starts)));
+  Node *first = build_unsqueeze(b, build_mul_dim(b, row, columns), 1);
+  Node *place = build_add(b, first, build_arange(b, columns));
+  Node *is_row = build_with(b, OP_aten_lt_Scalar, build_unsqueeze(b, row, 1), arg_dim(n));
+  place = build_where(b, is_row, arg_node(place), build_int(b, -1));
+  Node *zeros = build_full(b, 2, (Dim[]){n, columns}, build_int(b, 0), sums->type.dtype);
+  return put_apart(b, zeros, place, sums);
+}
+
 Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values) {
   enum { FEW = 64 };
   if (dim_is_int(n) && n->value <= FEW && build_wide(values->type.dtype) == DT_F32)
@@ -111,6 +152,9 @@ Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values) {
   row = build(b, OP_aten_clamp_default, 3, among); /* so that 32 bits are known to hold it */
   Node *sorted =
       build_with_named(b, OP_aten_sort_stable, ARGS(arg_node(row)), "stable", arg_bool(true));
+  if (are_few_summed(b, n, row->type.shape[0]))
+    return sum_few_rows(b, n, build_item(b, sorted, 0), build_item(b, sorted, 1),
+                        before_widening(b, values));
   Dim bounds = dim_add(build_dims(b), n, build_const(b, 1));
   Node *starts =
       build_op2(b, OP_aten_searchsorted_Tensor, build_item(b, sorted, 0), build_arange(b, bounds));

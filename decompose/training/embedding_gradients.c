@@ -63,6 +63,11 @@ static Node *bag_numbers(Build *b, const Node *grad) {
 
 /* How many indices of each bag count; `row` is that of counted_rows. */
 static Node *bag_sizes(Build *b, Node *bag, Node *row, Dim rows, Dim bags) {
+  Arg padding = build_arg(b, "padding_idx");
+  if (b->in.g->host && arg_is_number(&padding, -1)) {
+    Node *starts = decompose_bag_starts(b, row->type.shape[0], build_input(b, "offsets"), bags);
+    return build_to(b, decompose_bag_lengths(b, starts, bags), DT_I32);
+  }
   Node *counts = build_with(b, OP_aten_lt_Scalar, row, arg_dim(rows));
   Node *at = build_where(b, counts, arg_node(bag), build_int(b, -1));
   Node *none = build_full(b, 1, &bags, build_int(b, 0), DT_I32);

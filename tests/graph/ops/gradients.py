@@ -217,6 +217,7 @@ def tables():
             yield (f"embedding_dense_backward.default({grad}, {index}, {rows}, {padding}, "
                    f"{often})")
     yield "embedding_dense_backward.default(tokens_g_h, tokens, 90, -1, False)"
+    yield "embedding_dense_backward.default(tokens_g, tokens, 700, 3, False)"  # most rows have none
     yield "index_put.default(rows_18, [tokens], tokens_g, True)"
     ARRAYS["bag_tokens"], ARRAYS["offsets"] = rng.integers(0, 9, 12), np.array([0, 3, 3, 8])
     ARRAYS["bag_rows"], ARRAYS["bag_g"] = normal(9, 5), normal(4, 5)
