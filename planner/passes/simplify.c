@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/analysis/dce.h"
+#include "graph/builders/node_builder.h"
 #include "planner/passes.h"
 #include "planner/passes/node_equality.h"
 
@@ -152,6 +153,109 @@ static void fold_sizes(Node *n) {
   for (uint32_t i = 0; i < n->nnamed; i++) fold_size(&n->named[i].value);
 }
 
+/* ---- parts of concatenations, stacks, and tensors of which one part is replaced ----
+ *
+ * Both parts of complex numbers are such: autograd reads them by view_as_real, and puts their
+ * gradients into zeros. */
+
+/* The number of an argument, which counts from the end of `size` where it is negative; -1: it is
+ * not known. */
+static int64_t known_place(const Arg *a, int64_t size) {
+  if (a->kind != ARG_INT || !dim_is_int(a->dim)) return -1;
+  int64_t i = a->dim->value;
+  i += i < 0 ? size : 0;
+  return i < size ? i : -1;
+}
+
+/* Element `index` along `axis`, whose size is known. */
+typedef struct {
+  int64_t axis, index;
+} Place;
+
+static bool read_place(Graph *g, const Node *n, const ValueType *of, Place *p) {
+  Arg dim = graph_arg(g, n, "dim"), index = graph_arg(g, n, "index");
+  p->axis = known_place(&dim, of->rank);
+  if (p->axis < 0 || !dim_is_int(of->shape[p->axis])) return false;
+  p->index = known_place(&index, of->shape[p->axis]->value);
+  return p->index >= 0;
+}
+
+/* n selects this element of x from now on. */
+static void select_of(Graph *g, Node *n, Node *x, Place p) {
+  n->args[0] = arg_node(x);
+  n->args[1] = arg_int(g, p.axis);
+  n->args[2] = arg_int(g, p.index);
+}
+
+/* x, if n's value may be its. */
+static Node *if_same_type(const Node *n, Node *x) {
+  return x && value_type_eq(&x->type, &n->type) ? x : NULL;
+}
+
+/* The part of a list that has the element, which then has another number there. */
+static Node *part_of_cat(Graph *g, const Node *x, Place *p) {
+  Arg list = graph_arg(g, x, "tensors"), dim = graph_arg(g, x, "dim");
+  if (list.kind != ARG_LIST || known_place(&dim, x->type.rank) != p->axis) return NULL;
+  for (uint32_t i = 0; i < list.n; i++) {
+    Node *part = list.items[i].kind == ARG_NODE ? list.items[i].node : NULL;
+    if (!part || part->type.rank != x->type.rank || !dim_is_int(part->type.shape[p->axis]))
+      return NULL;
+    int64_t size = part->type.shape[p->axis]->value;
+    if (p->index < size) return part->type.dtype == x->type.dtype ? part : NULL;
+    p->index -= size;
+  }
+  return NULL;
+}
+
+static Node *item_of_stack(Graph *g, const Node *x, Place p) {
+  Arg list = graph_arg(g, x, "tensors"), dim = graph_arg(g, x, "dim");
+  if (list.kind != ARG_LIST || known_place(&dim, x->type.rank) != p.axis) return NULL;
+  return p.index < list.n && list.items[p.index].kind == ARG_NODE ? list.items[p.index].node : NULL;
+}
+
+/* What is between the axes of an unsqueeze, whose new axis is p's. */
+static Node *before_unsqueeze(Graph *g, const Node *x, Place p) {
+  Arg self = graph_arg(g, x, "self"), dim = graph_arg(g, x, "dim");
+  return known_place(&dim, x->type.rank) == p.axis ? self.node : NULL;
+}
+
+static Node *zeros(Graph *g, Node *n) {
+  Build b = build_at(g, n);
+  if (setjmp(b.in.failed)) return NULL;
+  return build_full(&b, n->type.rank, n->type.shape, build_int(&b, 0), n->type.dtype);
+}
+
+/* Of x, a tensor whose element at another place or the same is `given`. */
+static Node *part_of_replaced(Graph *g, Node *n, const Node *x, Place p, const char *given) {
+  Place q;
+  if (!read_place(g, x, &x->type, &q) || p.axis != q.axis) return NULL;
+  if (p.index == q.index) return if_same_type(n, graph_arg(g, x, given).node);
+  if (graph_is(x, OP_aten_select_backward_default)) return zeros(g, n);
+  Node *self = graph_arg(g, x, "self").node;
+  if (!self || !value_type_eq(&self->type, &x->type)) return NULL;
+  select_of(g, n, self, p);
+  return NULL;
+}
+
+/* n is a select: it may become one of another tensor, which gives the same.  Returns the node whose
+ * value it gives; NULL: none has it. */
+static Node *selected_part(Graph *g, Node *n) {
+  Place p;
+  Node *x = n->nargs == 3 && n->args[0].kind == ARG_NODE ? n->args[0].node : NULL;
+  if (!x || x->kind != NODE_CALL || !read_place(g, n, &x->type, &p)) return NULL;
+  if (graph_is(x, OP_aten_select_scatter_default))
+    return part_of_replaced(g, n, x, p, "src");
+  if (graph_is(x, OP_aten_select_backward_default))
+    return part_of_replaced(g, n, x, p, "grad_output");
+  if (graph_is(x, OP_aten_stack_default)) return if_same_type(n, item_of_stack(g, x, p));
+  if (graph_is(x, OP_aten_unsqueeze_default)) return if_same_type(n, before_unsqueeze(g, x, p));
+  if (!graph_is(x, OP_aten_cat_default)) return NULL;
+  Node *part = part_of_cat(g, x, &p);
+  if (!part) return NULL;
+  select_of(g, n, part, p);
+  return selected_part(g, n);
+}
+
 /* ---- equal nodes ---- */
 
 /* The first node that computes what n does: n itself if it is new. */
@@ -166,7 +270,8 @@ static Node *first_equal(Simplify *s, Node *n) {
 /* ---- the walk ---- */
 
 static Node *simpler(Simplify *s, Node *n) {
-  Node *same = unchanged_operand(s->g, n);
+  Node *same = graph_is(n, OP_aten_select_int) ? selected_part(s->g, n)
+                                               : unchanged_operand(s->g, n);
   if (same) return same;
   return n->kind == NODE_CALL && n->op->random ? n : first_equal(s, n);
 }
