@@ -35,10 +35,11 @@ Wave fourier_in_memory(Fourier *f, const char *const from[2], int64_t t) {
 }
 
 void fourier_load_waves(Fourier *f, const char *const from[2], int64_t count, Wave *x) {
+  bool pairs = f->im.after && dim_is(f->im.after, 1);
   for (int64_t t = 0; t < count; t++) {
     x[t] = fourier_in_memory(f, from, t);
     codelet_fetch(&f->c, &x[t].re);
-    if (f->im.after) codelet_fetch(&f->c, &x[t].im);
+    if (pairs) codelet_fetch(&f->c, &x[t].im);
   }
   for (int64_t t = 0; t < count; t++) codelet_fetch(&f->c, &x[t].im);
 }
