@@ -23,6 +23,7 @@ X(check_arguments, CALLS, CALLS, pass_check_arguments, 0, 0, "refuses numbers th
 X(check_expanded, CALLS, CALLS, pass_check_expanded, 0, 0, "adds checks as check_data does, to operators that are expanded") \
 X(expand, CALLS, CALLS, pass_expand, 0, 0, "replaces operators that are defined by others (alpha_dropout, triplet_margin_loss, linalg_norm ...) by these") \
 X(functionalize, CALLS, CALLS, pass_functionalize, 0, 0, "replaces in-place ops (relu_, index_copy_, copy_ ...) by ops that return new values; writes to inputs and buffers become OUTPUT_MUTATION outputs") \
+X(real_transforms, CALLS, CALLS, pass_real_transforms, HAS_COMPLEX | FOR_CPU, 0, "computes by a transform to real elements what only the real part is read of: gradients of transforms of real elements") \
 X(split_complex, CALLS, CALLS, pass_split_complex, HAS_COMPLEX, 0, "splits complex values into real and imaginary parts") \
 X(number_tensors, CALLS, CALLS, pass_number_tensors, 0, 0, "makes tensors without axes of numbers that data decides (.item()), where operators on elements take them, and of indices") \
 X(narrow_operands, CALLS, CALLS, pass_narrow_operands, 0, 0, "rounds numbers and casts operands to the 16-bit dtype that eager mode computes in") \

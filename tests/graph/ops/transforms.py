@@ -63,6 +63,9 @@ ARRAYS |= {
     "two_d": real(6, 256), "two_e": normal(4, 16, dtype=np.complex128),
     "two_f": real(2, 32, dtype=np.float64), "two_g": real(2, 1024), "ramp_256": real(256),
     "windows": real(2, 5, 3, 40), "zwindows": normal(4, 2, 3),
+    # Halves of spectra that are filled with zeros: of even and odd lengths.
+    "part_a": normal(3, 33), "part_b": normal(2, 5, 23, dtype=np.complex128),
+    "part_c": normal(2, 33, 17), "part_e": normal(1, 52),
     "znear_a": normal(2, 33, 19), "znear_b": normal(1, 666, 3), "znear_c": normal(1, 2310, 2),
 }
 
@@ -83,7 +86,36 @@ def overlapped(x, total, hop):
     return y
 
 
+def filled(x, n, axis=-1):
+    pads = [(0, 0)] * x.ndim
+    pads[axis] = (0, n - x.shape[axis])
+    return np.pad(x, pads)
+
+
+def real_part(name, shape, axis, axes, scaling=0, dtype="complex64"):
+    """The gradient of a transform of real elements, as autograd has it."""
+    size = shape[axis] // 2 + 1
+    return (f"full.default({list(shape)}, 0, dtype=torch.{dtype}); "
+            f"slice_scatter.default($0, {name}, {axis}, 0, {size}); "
+            f"_fft_c2c.default($1, {list(axes)}, {scaling}, False); view_as_real.default($2); "
+            f"select.int($3, {len(shape)}, 0)")
+
+
 CASES = [(f"fft_rfft.default({name})", lambda x: c64(np.fft.rfft(x))) for name in LENGTHS]
+CASES += [
+    *((real_part("part_a", (3, n), 1, [1]),
+       lambda x, n=n: np.fft.ifft(filled(x, n)).real.astype(np.float32) * n) for n in (64, 65)),
+    (real_part("part_b", (2, 5, 45), 2, [1, 2], 1, "complex128"),
+     lambda x: np.fft.ifft2(filled(x, 45), norm="ortho").real),
+    (real_part("part_c", (2, 64, 17), 1, [2, 1, 0], 2),
+     lambda x: np.fft.ifftn(filled(x, 64, 1)).real.astype(np.float32)),
+    (real_part("part_e", (1, 103), 1, [1], 2),
+     lambda x: np.fft.ifft(filled(x, 103)).real.astype(np.float32)),
+    ("fft_rfft.default(two_b); mul.Tensor($0, $0); view_as_real.default($1); select.int($2, 4, 1)",
+     lambda x: c64(np.fft.rfft(x) ** 2).imag),
+    ("fft_irfft2.default(part_c, [64, 32])",
+     lambda x: np.fft.irfft2(x, (64, 32)).astype(np.float32)),
+]
 CASES += [(f"fft_fft.default(z{name})", lambda x: c64(np.fft.fft(x)))
           for name in LENGTHS if name != "k"]
 CASES += [(f"fft_irfft.default(z{name}, {n})",

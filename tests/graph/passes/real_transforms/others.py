@@ -1,0 +1,21 @@
+# No transform to real elements: both parts are read, the transform is no inverse one, its operand
+# has more than half of a spectrum, is not filled with zeros, or is not transformed along that axis.
+def forward(self, x: "c64[4, 33]", y: "c64[4, 64]"):
+    zeros = torch.ops.aten.full.default([4, 64], 0, dtype=torch.complex64)
+    half = torch.ops.aten.slice_scatter.default(zeros, x, 1, 0, 33)
+    a = torch.ops.aten._fft_c2c.default(half, [1], 0, False)
+    b = torch.ops.aten.view_as_real.default(a)
+    c = torch.ops.aten.select.int(b, 2, 0)
+    d = torch.ops.aten.select.int(b, 2, 1)
+    e = torch.ops.aten._fft_c2c.default(half, [1], 0, True)
+    f = torch.ops.aten.real.default(e)
+    g = torch.ops.aten.slice.Tensor(y, 1, 0, 40)
+    h = torch.ops.aten.slice_scatter.default(zeros, g, 1, 0, 40)
+    i = torch.ops.aten._fft_c2c.default(h, [1], 0, False)
+    j = torch.ops.aten.real.default(i)
+    k = torch.ops.aten.slice_scatter.default(y, x, 1, 0, 33)
+    l = torch.ops.aten._fft_c2c.default(k, [1], 0, False)
+    m = torch.ops.aten.real.default(l)
+    n = torch.ops.aten._fft_c2c.default(half, [0], 0, False)
+    o = torch.ops.aten.real.default(n)
+    return (c, d, f, j, m, o)
