@@ -1,5 +1,6 @@
 /* Ops that make complex numbers, or take them apart.  Rules give the dtype of the parts; which
  * results are complex is said by the operators' rows. */
+#include "graph/infer/places.h"
 #include "graph/messages.h"
 #include "graph/ops/infer_rules.h"
 
@@ -45,4 +46,21 @@ void infer_complex(Infer *in) {
   infer_same_dtype(in, infer_tensor(in, in->schema->params[0].name),
                    infer_tensor(in, in->schema->params[1].name));
   infer_set(in, parts[0].dtype, rank, shape);
+}
+
+/* A copy of pairs in another order of axes: the axes of `self`, of which the last has both parts,
+ * have those strides in `source`. */
+void infer_turned_pairs(Infer *in) {
+  const ValueType *to = infer_self(in), *from = infer_tensor(in, "source");
+  Dim at[GRAPH_RANK_MAX];
+  check_part_dtype(in, from);
+  infer_rank(in, infer_tensor(in, "row"), 1, 1);
+  infer_rank(in, to, 2, GRAPH_RANK_MAX);
+  infer_same_dtype(in, to, from);
+  uint32_t n = infer_sizes(in, "at", at);
+  for (uint32_t i = 0; i < n; i++)
+    if (!dim_divisible(at[i], 2)) infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[i]));
+  infer_same_size(in, to->shape[to->rank - 1], infer_const(in, 2), "the last axis and two parts");
+  infer_places(in, "at", from, to->rank - 1, to->shape);
+  in->result = *to;
 }

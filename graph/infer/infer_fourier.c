@@ -1,4 +1,5 @@
 /* Fourier transforms.  Rules give the dtype of the parts of complex numbers. */
+#include "graph/infer/places.h"
 #include "graph/infer/transform_axes.h"
 #include "graph/messages.h"
 #include "graph/ops/fourier_form.h"
@@ -182,24 +183,7 @@ void infer_istft(Infer *in) {
 
 /* ---- transforms by a kernel of their own (graph/ops/fourier_form.h) ---- */
 
-enum { FOURIER_AXES = 3, FOURIER_PLACES = FOURIER_AXES + 1 };
-
-/* All elements that the places say are elements of x: an offset, and strides of the axes. */
-static void check_places(Infer *in, const char *param, const ValueType *x, const Dim *size) {
-  Dims *d = in->g->dims;
-  Dim at[GRAPH_RANK_MAX], count = infer_product(in, x->shape, x->rank);
-  uint32_t n = infer_sizes(in, param, at);
-  if (n != FOURIER_PLACES) infer_fail(in, E_GRAPH_TRANSFORM_SIZES, n, FOURIER_PLACES);
-  Dim end = dim_add(d, at[0], infer_const(in, 1));
-  for (uint32_t i = 0; i < FOURIER_AXES; i++) {
-    if (dim_range(d, at[i + 1]).hi < 0)
-      infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[i + 1]));
-    end = dim_add(d, end, dim_mul(d, at[i + 1], dim_sub(d, size[i], infer_const(in, 1))));
-  }
-  if (dim_range(d, at[0]).hi < 0) infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[0]));
-  if (!infer_at_least(in, count, end))
-    infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, dim_sub(d, count, end)));
-}
+enum { FOURIER_AXES = 3 };
 
 static FourierForm form_of(Infer *in, const Dim *size, DType t) {
   int64_t radices[GRAPH_RANK_MAX];
@@ -259,8 +243,8 @@ void infer_fourier_rows(Infer *in) {
   infer_rank(in, scratch, 1, 1);
   check_result(in, &f, size);
   size[1] = infer_const(in, f.operand);
-  check_places(in, "re_at", re, size);
-  check_places(in, "im_at", im, size);
+  infer_places(in, "re_at", re, FOURIER_AXES, size);
+  infer_places(in, "im_at", im, FOURIER_AXES, size);
   if (f.factors)
     infer_same_size(in, factors->shape[0], infer_const(in, f.factors), "factors of a transform");
   if (infer_has(in, "window")) check_window(in, &f, to);

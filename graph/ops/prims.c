@@ -11,7 +11,7 @@ Name prim_check_fault(Graph *g, const Node *n) {
 
 bool prim_does_rows(const Node *n) {
   return graph_is_any(n, OP_nereid_suppress_default, OP_nereid_matrix_default,
-                      OP_nereid_fourier_default);
+                      OP_nereid_fourier_default, OP_nereid_turned_pairs_default);
 }
 
 bool prim_puts(const Node *n) {
@@ -57,6 +57,7 @@ uint32_t prim_in_memory(const Node *n) {
     case OP_nereid_suppress_default: return STATE | SCORES | BOXES | THRESHOLD;
     case OP_nereid_matrix_default: return STATE | MATRICES;
     case OP_nereid_fourier_default: return STATE | SIGNALS | WINDOW;
+    case OP_nereid_turned_pairs_default: return STATE | SCORES;
     default: return STATE;
   }
 }

@@ -49,6 +49,12 @@ Parts complex_mul(Build *b, Parts x, Parts y);
 Parts complex_add(Build *b, Parts x, Parts y);
 Node *complex_abs(Build *b, Parts x);
 
+/* ---- turned_pairs.c ---- */
+
+/* A copy of x, which is in memory in another order of axes, in pairs; no parts: it is not, or its
+ * last axis is in runs there, too. */
+Parts complex_turned(Build *b, Parts x);
+
 /* ---- fourier_tables.c ---- */
 
 /* exp(-+2 pi i t k / n) for t below `rows` and k below `columns`. */
@@ -77,7 +83,6 @@ Parts fourier_copied(Build *b, Parts x);
 bool fourier_scale(Parts x, double by);
 
 /* ---- fourier.c ---- */
-
 
 /* Along an axis, of its length; sums are not scaled. */
 Parts fourier_along(Build *b, Parts x, uint32_t axis, bool inverse);

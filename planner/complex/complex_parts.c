@@ -50,6 +50,7 @@ static Node *whole_of(Parts x) {
 Node *split_join(Split *s, Parts x) {
   Build *b = &s->b;
   Parts made = fourier_copied(b, x);
+  if (!made.re) made = complex_turned(b, x);
   Node *whole = whole_of(made.re ? made : x);
   if (whole) return whole;
   uint32_t rank = rank_of(x.re);
@@ -133,6 +134,7 @@ Parts split_each(Split *s) {
 
 Parts split_clone(Split *s) {
   Parts x = fourier_copied(&s->b, split_self(s));
+  if (!x.re) x = complex_turned(&s->b, split_self(s));
   return x.re ? x : split_each(s);
 }
 

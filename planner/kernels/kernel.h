@@ -261,5 +261,6 @@ void kernel_conv_weight(Text *out, Kernel *k);
 void kernel_weight_rows(Text *out, Kernel *k);
 /* The group is one nereid.fourier. */
 void kernel_fourier(Text *out, Kernel *k);
+void kernel_pairs(Text *out, Kernel *k);
 
 #endif

@@ -506,7 +506,7 @@ void kernel_fourier(Text *out, Kernel *k) {
   kernel_line(k, "zero = tl.zeros([%d], tl.%s)", (int)f.f.lanes, type);
   if (f.f.along) {
     (f.f.chirps ? fourier_by_chirps : fourier_rows_along)(&f, &s);
-    kernel_emit(out, k, "fourier.py", NULL, 0);
+    kernel_emit(out, k, "program.py", NULL, 0);
     return;
   }
   if (f.f.n > 1) {
@@ -522,5 +522,5 @@ void kernel_fourier(Text *out, Kernel *k) {
     replace_all(&f);
     if (!f.writes) copy_out(&f);
   }
-  kernel_emit(out, k, "fourier.py", NULL, 0);
+  kernel_emit(out, k, "program.py", NULL, 0);
 }

@@ -54,6 +54,8 @@ ARRAYS = {
     "wide": normal(2, 4),
     "rows": normal(600, 40), "to": normal(40, 70),
     "rows_d": normal(600, 24, dtype=np.complex128), "to_d": normal(24, 40, dtype=np.complex128),
+    "turned": normal(3, 33, 21), "turned_d": normal(2, 18, 5, dtype=np.complex128),
+    "s_turned": normal(2, 5, 37), "turned_4": normal(2, 3, 16, 32),
     "far": np.array([np.inf + 1j, np.nan, 1 + np.nan * 1j, 5, 0], np.complex64),
 }
 
@@ -173,6 +175,23 @@ CASES = [
     ("view.default(z, [2, 6])", lambda z: z.reshape(2, 6)),
     ("permute.default(b, [2, 0, 1])", lambda b: b.transpose(2, 0, 1)),
     ("new_empty_strided.default(z, [3, 4], [4, 1]); copy.default($0, w)", lambda z, w: w),
+    # Copies in another order of axes: pairs are transposed as words of 64 bits, or row by row.
+    *((f"permute.default(turned, {list(axes)}); clone.default($0)",
+       lambda z, axes=axes: z.transpose(axes))
+      for axes in ((0, 2, 1), (2, 0, 1), (2, 1, 0), (1, 0, 2))),
+    ("permute.default(turned_d, [2, 0, 1])", lambda z: z.transpose(2, 0, 1)),
+    ("permute.default(s_turned, [2, 1, 0])", lambda z: z.transpose(2, 1, 0)),
+    ("transpose.int(s_turned, 1, 2); clone.default($0)", lambda z: z.transpose(0, 2, 1)),
+    ("permute.default(turned_4, [3, 0, 2, 1])", lambda z: z.transpose(3, 0, 2, 1)),
+    ("transpose.int(turned_4, 2, 3); clone.default($0); mul.Tensor($1, $1)",
+     lambda z: z.transpose(0, 1, 3, 2) ** 2),
+    ("slice.Tensor(turned, 1, 2, 31); slice.Tensor($0, 2, 1, 21); permute.default($1, [2, 0, 1])",
+     lambda z: z[:, 2:31, 1:].transpose(2, 0, 1)),
+    ("slice.Tensor(turned, 2, 0, 21, 3); permute.default($0, [2, 1, 0])",
+     lambda z: z[..., ::3].transpose(2, 1, 0)),
+    ("fft_fft.default(turned); permute.default($0, [0, 2, 1]); clone.default($1); "
+     "fft_ifft.default($2)",
+     lambda z: c64(np.fft.ifft(np.fft.fft(z).transpose(0, 2, 1)))),
     ("slice.Tensor(z, 1, 1, 3)", lambda z: z[:, 1:3]),
     ("select.int(b, 1, 2)", lambda b: b[:, 2]),
     ("cat.default([z, x], 1)", lambda z, x: np.concatenate([z, x], 1)),
