@@ -212,6 +212,20 @@ static bool find_runs(const int64_t *at, int lanes, int64_t bytes, Runs *r) {
   return r->length > 1;
 }
 
+/* A run of two words becomes two runs; false: runs are no words. */
+static bool are_words(Runs *r, int64_t bytes, int lanes) {
+  enum { WORD_BYTES = 8 };
+  if (r->count == 1 && r->length * bytes == 2 * WORD_BYTES) {
+    r->start[1] = r->start[0] + WORD_BYTES;
+    r->count = 2;
+    r->length /= 2;
+  }
+  if (r->length * bytes > WORD_BYTES) return false;
+  for (int l = 0; l < lanes; l++)
+    r->from[l] = r->from[l] / r->length * lanes + r->from[l] % r->length;
+  return true;
+}
+
 /* The load as runs; NULL: lane by lane. */
 static const char *load_runs(Gen *g, const NestStmt *s, const Access *a) {
   Runs r;
@@ -220,15 +234,17 @@ static const char *load_runs(Gen *g, const NestStmt *s, const Access *a) {
   DType t = s->type;
   bool plain = a->lanes && a->guard <= GUARD_SAME && t != DT_I1 && t != DT_PTR && !m->buffer;
   if (!plain || !a->spread.lanes || !find_runs(a->spread.lanes, lanes, a->bytes, &r)) return NULL;
+  bool words = are_words(&r, a->bytes, lanes), narrow = c_is_narrow(t);
   Affine bytes = m->bytes;
   bytes.c += r.start[0];
   Text order = text_new(g->arena);
   for (int l = 0; l < lanes; l++) text_printf(&order, ", %d", r.from[l]);
-  bool narrow = c_is_narrow(t);
   const char *unit = narrow ? dtype_name(dtype_int(8 * (unsigned)a->bytes, false)) : a->name;
-  const char *text = c_text(g, "vruns_%s(%d, (%s)[0] + (uint64_t)(%s), %lld%s)", unit, r.length,
-                            c_vector(g, &m->base, DT_PTR), c_affine(g, &bytes),
-                            (long long)(r.start[r.count - 1] - r.start[0]), order.data);
+  long long n = words ? r.length * 8 * a->bytes : r.length;
+  const char *text =
+      c_text(g, "%s_%s(%lld, (%s)[0] + (uint64_t)(%s), %lld%s)", words ? "vwords" : "vruns", unit,
+             n, c_vector(g, &m->base, DT_PTR), c_affine(g, &bytes),
+             (long long)(r.start[r.count - 1] - r.start[0]), order.data);
   return narrow ? c_text(g, "vdecode_%s(%s)", a->name, text) : text;
 }
 

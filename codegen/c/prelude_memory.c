@@ -278,6 +278,21 @@ const Helper c_helpers_memory[] = {
      "  const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \\\n"
      "  __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \\\n"
      "})\n"},
+    {"vwords_$t", PLAIN,
+     "/* Elements of the words of so many bits at p and at p + more, in the order given: from "
+     "LANES\n"
+     " * on they are of the second.  All of a vector is its word: a shorter vector would go "
+     "through\n"
+     " * memory to become as long. */\n"
+     "#define vwords_$t(bits, p, more, ...) ({ \\\n"
+     "  typedef uint##bits##_t WORD __attribute__((aligned(1), may_alias)); \\\n"
+     "  typedef WORD WORDS __attribute__((vector_size(LANES * sizeof($T)))); \\\n"
+     "  typedef $T RUNS __attribute__((vector_size(LANES * sizeof($T)))); \\\n"
+     "  const uint64_t WORDS_AT = p; \\\n"
+     "  const RUNS RUN_1 = (RUNS)((WORDS){0} + *(const WORD *)WORDS_AT); \\\n"
+     "  const RUNS RUN_2 = (RUNS)((WORDS){0} + *(const WORD *)(WORDS_AT + (more))); \\\n"
+     "  __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \\\n"
+     "})\n"},
     {"vpick_$t", "f32 i32",
      "/* Elements of a vector at p in an order; it reads those of the bits alone. */\n"
      "#define vpick_$t(p, bits, ...) ({ \\\n"

@@ -182,23 +182,33 @@ INLINE vf32 vdecode_bf16(vu16 x) {
 #endif
 }
 #endif
-#ifndef NEREID_vruns_u16
-#define NEREID_vruns_u16
-/* Elements of n neighbours at p and n at p + more, in the order given. */
-#define vruns_u16(n, p, more, ...) ({ \
-  typedef uint16_t RUN __attribute__((vector_size((n) * sizeof(uint16_t)), aligned(1), may_alias)); \
-  const uint64_t RUN_AT = p; \
-  const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \
+#ifndef NEREID_vwords_u16
+#define NEREID_vwords_u16
+/* Elements of the words of so many bits at p and at p + more, in the order given: from LANES
+ * on they are of the second.  All of a vector is its word: a shorter vector would go through
+ * memory to become as long. */
+#define vwords_u16(bits, p, more, ...) ({ \
+  typedef uint##bits##_t WORD __attribute__((aligned(1), may_alias)); \
+  typedef WORD WORDS __attribute__((vector_size(LANES * sizeof(uint16_t)))); \
+  typedef uint16_t RUNS __attribute__((vector_size(LANES * sizeof(uint16_t)))); \
+  const uint64_t WORDS_AT = p; \
+  const RUNS RUN_1 = (RUNS)((WORDS){0} + *(const WORD *)WORDS_AT); \
+  const RUNS RUN_2 = (RUNS)((WORDS){0} + *(const WORD *)(WORDS_AT + (more))); \
   __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \
 })
 #endif
-#ifndef NEREID_vruns_u8
-#define NEREID_vruns_u8
-/* Elements of n neighbours at p and n at p + more, in the order given. */
-#define vruns_u8(n, p, more, ...) ({ \
-  typedef uint8_t RUN __attribute__((vector_size((n) * sizeof(uint8_t)), aligned(1), may_alias)); \
-  const uint64_t RUN_AT = p; \
-  const RUN RUN_1 = *(const RUN *)RUN_AT, RUN_2 = *(const RUN *)(RUN_AT + (more)); \
+#ifndef NEREID_vwords_u8
+#define NEREID_vwords_u8
+/* Elements of the words of so many bits at p and at p + more, in the order given: from LANES
+ * on they are of the second.  All of a vector is its word: a shorter vector would go through
+ * memory to become as long. */
+#define vwords_u8(bits, p, more, ...) ({ \
+  typedef uint##bits##_t WORD __attribute__((aligned(1), may_alias)); \
+  typedef WORD WORDS __attribute__((vector_size(LANES * sizeof(uint8_t)))); \
+  typedef uint8_t RUNS __attribute__((vector_size(LANES * sizeof(uint8_t)))); \
+  const uint64_t WORDS_AT = p; \
+  const RUNS RUN_1 = (RUNS)((WORDS){0} + *(const WORD *)WORDS_AT); \
+  const RUNS RUN_2 = (RUNS)((WORDS){0} + *(const WORD *)(WORDS_AT + (more))); \
   __builtin_shufflevector(RUN_1, RUN_2, __VA_ARGS__); \
 })
 #endif
@@ -466,8 +476,8 @@ static void unpack_program(const char *args, const uint32_t *grid, uint32_t pid_
   const int64_t t38 = t27 * 2ll;
   vu64 t39 = t36 + vto_u64(vsplat_i64(t38));
   UNROLL(4) for (int a = 0; a < 4; a++) {
-    const vf32 t6 = vdecode_bf16(vruns_u16(4, (t39)[0] + (uint64_t)(8*a), 8192, 0, 4, 1, 5, 2, 6, 3, 7));
-    const vu8 t2 = vruns_u8(4, (t28)[0] + (uint64_t)(4*a), 0, 0, 0, 1, 1, 2, 2, 3, 3); /* lane_runs.py:11 */
+    const vf32 t6 = vdecode_bf16(vwords_u16(64, (t39)[0] + (uint64_t)(8*a), 8192, 0, 8, 1, 9, 2, 10, 3, 11));
+    const vu8 t2 = vwords_u8(32, (t28)[0] + (uint64_t)(4*a), 0, 0, 0, 1, 1, 2, 2, 3, 3); /* lane_runs.py:11 */
     const vi32 t40 = vto_i32_u8(t2); /* lane_runs.py:12 */
     const vi32 t43 = vshr_i32(t40, t42);
     const vi32 t44 = t43 & 15;
