@@ -10,8 +10,12 @@
  *
  *   %q = shr %word, 4; %w = shfl %table, %q {mode "idx"} : f32
  *
- * A shuffle takes a lane's number modulo the lanes, so that a field as wide needs no mask.  A field
- * with a sign, the top of a word shifted right, is read likewise. */
+ * A shuffle takes a lane's number modulo the lanes, so that a field as wide needs no mask, nor does
+ * the byte of a word in which it is: w >> 12 remains of ((w >> 8) & 255) >> 4.  A field with a
+ * sign, the top of a word shifted right, is read likewise.
+ *
+ * Where a number is known in the fields' own block, as the zero point of a group is, its table is
+ * made there for several fields: for two it took more time than it saved. */
 #include "lower/passes.h"
 
 #include <string.h>
@@ -24,6 +28,7 @@ typedef struct {
   int n;
   Ref index;       /* the lane of a lane's value */
   bool is_signed;
+  bool near;       /* it may read numbers that are known in its own block */
   NestStmt *after; /* the definition before which the table can't be; NULL: it is of constants */
 } FieldChain;
 
@@ -104,12 +109,12 @@ static bool is_inside_block(const NestStmt *st, const NestBlock *b) {
   return false;
 }
 
-/* Is the operand the same for all lanes, and known before a loop around the statement? */
+/* Is the operand the same for all lanes, and known before the statement, or a loop around it? */
 static bool is_fixed(const Fields *f, const Ref *r, const NestStmt *st, FieldChain *c) {
   if (r->kind != REF_VAR) return !r->sub.n;
   if (r->var->is_param) return true;
   NestStmt *def = def_of(f, r);
-  bool before = def && r->var->uniform && def->parent != st->parent &&
+  bool before = def && r->var->uniform && (c->near || def->parent != st->parent) &&
                 is_inside_block(st, def->parent);
   if (!before) return false;
   bool deeper = !c->after || is_inside_block(def, c->after->parent);
@@ -139,8 +144,8 @@ static bool follows(const Fields *f, const NestStmt *st, FieldChain *c) {
 }
 
 /* The longest chain from the statement to a float of 32 bits; false: there is none. */
-static bool find_chain(const Fields *f, NestStmt *st, FieldChain *best) {
-  FieldChain c = {.n = 1, .step = {st}};
+static bool find_chain_of(const Fields *f, NestStmt *st, bool near, FieldChain *best) {
+  FieldChain c = {.n = 1, .step = {st}, .near = near};
   if (!is_step(f, st) || (!begins_masked(st, &c) && !begins_signed(st, &c))) return false;
   best->n = 0;
   while (c.n < STEPS_MOST) {
@@ -215,14 +220,66 @@ static NestVar *table_of(Fields *f, const FieldChain *c) {
   return t.values;
 }
 
+/* Do enough chains of the block have the table, if that is made in the block? */
+static bool table_pays(const Fields *f, const FieldChain *c) {
+  enum { USERS_LEAST = 4 };
+  const NestBlock *b = c->step[0]->parent;
+  int users = 0;
+  if (!c->after || c->after->parent != b) return true;
+  for (size_t i = 0; i < f->tables.len; i++)
+    if (same_chain(&f->tables.data[i].chain, c)) return true;
+  for (NestStmt *st = b->first; st && users < USERS_LEAST; st = st->next) {
+    FieldChain other;
+    users += find_chain_of(f, st, true, &other) && same_chain(c, &other);
+  }
+  return users == USERS_LEAST;
+}
+
+static bool find_chain(const Fields *f, NestStmt *st, FieldChain *c) {
+  return (find_chain_of(f, st, true, c) && table_pays(f, c)) || find_chain_of(f, st, false, c);
+}
+
+/* ---- fields of words ---- */
+
+/* x, by which bits *by and up count FIELD_BITS of which are wanted: where x is another value
+ * shifted or masked, that value, and *by counts its bits. */
+static Ref source_of_bits(const Fields *f, Ref x, const NestBlock *in, int64_t *by) {
+  for (;;) {
+    int64_t number;
+    const NestStmt *st = def_of(f, &x);
+    if (!st || !is_step(f, st) || st->parent != in || st->type != DT_I32 || st->nsrcs < 2 ||
+        st->srcs[0].kind != REF_VAR || !is_number(&st->srcs[1], &number))
+      return x;
+    bool shifts = st->op == TILE_SHR && number >= 0 && *by + number <= WORD_BITS - FIELD_BITS;
+    bool keeps = st->op == TILE_AND && (number >> *by & (TABLE_LANES - 1)) == TABLE_LANES - 1;
+    if (!shifts && !keeps) return x;
+    if (shifts) *by += number;
+    x = st->srcs[0];
+  }
+}
+
+/* The same field of a lane by one shift, if it takes more. */
+static Ref of_word(Fields *f, NestBuilder *b, Ref index) {
+  int64_t by = 0;
+  Ref word = source_of_bits(f, index, b->block, &by);
+  const NestStmt *st = def_of(f, &index);
+  bool one = st && st->op == TILE_SHR && st->srcs[0].kind == REF_VAR && st->srcs[0].var == word.var;
+  if (word.var == index.var || one) return index;
+  if (!by) return word;
+  Ref shifted = new_value(f, DT_I32);
+  nest_op(b, TILE_SHR, DT_I32, shifted, word, ref_int(by), ref_none());
+  return shifted;
+}
+
 static void look_up(Fields *f, const FieldChain *c) {
   NestStmt *last = c->step[c->n - 1];
   NestVar *table = table_of(f, c);
   NestBuilder b = {f->nest, last->parent, last, last->span};
+  Ref index = c->is_signed ? c->index : of_word(f, &b, c->index);
   NestStmt *st = nest_stmt(&b, NEST_SHFL, 1, 2);
   st->dsts[0] = last->dsts[0];
   st->srcs[0] = ref_var(table);
-  st->srcs[1] = c->index;
+  st->srcs[1] = index;
   st->type = DT_F32;
   nest_set_str(f->nest, st, NA_mode, "idx");
   bool masked = c->index.var == c->step[0]->dsts[0].var;

@@ -170,10 +170,25 @@ static NestStmt *prefetch_lanes(const Steps *s, NestStmt *first, int64_t bytes, 
   }
 }
 
+/* Do the loops between step on in memory?  What a load reads after one that does not comes before
+ * the next row. */
+static bool follows_rows(const Steps *s, const NestStmt *rows, const NestStmt *ld) {
+  int64_t by;
+  for (const NestStmt *at = ld->parent->owner; at && at != rows; at = at->parent->owner)
+    if (at->code == NEST_FOR && !growth_of(s, at, &ld->mems[0].base, 0, &by)) return false;
+  return true;
+}
+
+/* Bytes from what a load in a loop over rows reads to what it reads in the next row, or 0. */
+static int64_t row_bytes(const Steps *s, const NestStmt *rows, const NestStmt *ld) {
+  int64_t bytes = step_bytes(s, rows, ld);
+  return bytes && follows_rows(s, rows, ld) ? bytes : 0;
+}
+
 /* Takes away what pass prefetch asks for before loads whose next rows are known. */
 static void remove_others(const Steps *s, const NestStmt *rows, const NestBlock *b) {
   for (NestStmt *st = b->first; st; st = st->next)
-    if (leaves_first(st) && st->prev && st->prev->code == NEST_PREFETCH && step_bytes(s, rows, st))
+    if (leaves_first(st) && st->prev && st->prev->code == NEST_PREFETCH && row_bytes(s, rows, st))
       nest_remove(st->prev);
 }
 
@@ -184,7 +199,7 @@ static void prefetch_rows(const Steps *s, const NestStmt *rows, const NestBlock 
     if (st->code == NEST_FOR)
       for (uint32_t r = 0; r < st->nregions; r++) prefetch_rows(s, rows, st->regions[r], true);
     if (!looped || !leaves_first(st)) continue;
-    int64_t bytes = step_bytes(s, rows, st), step = lane_step(s, st);
+    int64_t bytes = row_bytes(s, rows, st), step = lane_step(s, st);
     bool pair = are_pairs(st, st->next);
     if (bytes && step) st = prefetch_lanes(s, st, bytes, step);
     else if (bytes) prefetch_row(s, st, bytes, pair);
