@@ -68,7 +68,23 @@ bool few_rows_suit(const Node *n) {
          x->shape[1]->value > 0 && n->type.shape[1]->value > 0 && build_wide(x->dtype) == DT_F32;
 }
 
-int few_rows_at_once(int64_t rows) {
-  enum { ROWS = 3 };
-  return rows >= ROWS && machine_find("cpu")->lanes == LANES ? 2 : 1;
+/* Fields of words are numbers of tables in registers there, of which others have no shuffles. */
+bool few_rows_joins(int64_t rows, int64_t fields, const Node *memory, Dim offset) {
+  enum { ROWS = 2 };
+  return rows <= ROWS && machine_find("cpu")->lanes == LANES && fields == FEW_ROWS_BYTE &&
+         memory->type.dtype == DT_U8 && dim_divisible(offset, FEW_ROWS_BYTES);
+}
+
+/* One row waits for weights, and machines of fewer lanes for products. */
+int64_t few_rows_part(int64_t rows, const FewRows *f) {
+  enum { BYTES_MOST = 32 << 10 };
+  if (rows == 1 || machine_find("cpu")->lanes != LANES) return 0;
+  return BYTES_MOST / (rows * f->width * f->fields * (int64_t)sizeof(float));
+}
+
+/* Two columns at once read each vector of x once, and two streams of memory. */
+int few_rows_at_once(int64_t rows, const FewRows *f) {
+  enum { ROWS = 3, FIELDS = 8 };
+  bool pays = rows >= ROWS || f->fields >= FIELDS;
+  return pays && machine_find("cpu")->lanes == LANES ? 2 : 1;
 }

@@ -347,6 +347,10 @@ static bool leaves_cache_first(const Kernel *k, const Node *n, unsigned axes) {
   return once && all->value >= BYTES_MIN / dtype_bytes(n->type.dtype);
 }
 
+const char *kernel_hint(const Kernel *k, const Node *n, unsigned axes) {
+  return leaves_cache_first(k, n, axes) ? ", eviction_policy=\"evict_first\"" : "";
+}
+
 /* The parameter for the elements of a memory before a kernel's first access to a slice of it. */
 static const KernelOffset *offset_of(Kernel *k, const Node *memory, Dim first) {
   for (size_t i = 0; i < k->offsets.len; i++)
@@ -378,7 +382,7 @@ static Value load_node_element(Kernel *k, Node *n, const Dim *element) {
   if (!(axes & ~(unsigned)AXIS_B) && k->condition && !always)
     index = arena_printf(k->arena, "%s + (%s).to(tl.int32) * 0", index, k->condition);
   const char *otherwise = k->fills && *mask ? ", other=0" : "";
-  const char *hint = leaves_cache_first(k, n, axes) ? ", eviction_policy=\"evict_first\"" : "";
+  const char *hint = kernel_hint(k, n, axes);
   const char *load = arena_printf(k->arena, "tl.load(%s + %s%s%s%s)", element_buffer(k, n, index),
                                   index, mask, otherwise, hint);
   if (ahead) vec_push(k->arena, &k->ahead, ((KernelLoad){v.text, load}));

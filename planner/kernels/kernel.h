@@ -142,6 +142,8 @@ const char *kernel_index(Kernel *k, Dim x, unsigned *axes);
  * many slices of one memory, as a recurrent layer's steps have, differ in an offset that is a
  * parameter. */
 const char *kernel_load_index(Kernel *k, const Node *n, Dim offset, bool viewed, unsigned *axes);
+/* The argument of a load on axes `axes` that says which cache keeps the memory, or "". */
+const char *kernel_hint(const Kernel *k, const Node *n, unsigned axes);
 /* The index as an operand, in parentheses where it needs them. */
 const char *kernel_operand(Kernel *k, Dim x);
 /* The size of a grid's axis.  An empty axis counts as 1: kernels divide by it, but none runs. */

@@ -7,12 +7,15 @@
 #include "tiling/few_rows.h"
 
 /* AT_ONCE: columns; a weight is multiplied by SCALES at most after sums. */
-enum { AT_ONCE = 2, SCALES = 4, OUTER = 8, GROUP = 12, STEP = 16 /* indents of lines */ };
+enum { AT_ONCE = 2, SCALES = 4 };
+/* Indents of lines: of a column, of a group, of a step.  Across there is no loop over columns. */
+enum { OUTER = 12, GROUP = 16, STEP = 20, ACROSS_GROUP = 8, ACROSS_STEP = 12 };
 
 typedef struct {
   Kernel *k;
   FewRows f;
   int at_once;
+  int64_t part; /* so many groups, one after the other for all columns; 0: all groups */
   Dim group, step, lane, column[AT_ONCE];
   Element inner[FEW_ROWS_FIELDS]; /* of the weight of a column: of each field, ... */
   Element scale[SCALES];          /* ... and what multiplies all of them in a group */
@@ -23,8 +26,8 @@ typedef struct {
 /* The elements of a vector's field along the sum. */
 static Dim sum_index(const Few *x, int64_t field) {
   Dims *d = x->k->graph->dims;
-  Dim block = dim_mul(d, x->group, dim_index_size(d, x->step));
-  block = dim_add(d, block, x->step);
+  Dim block = x->group, steps = dim_index_size(d, x->step);
+  if (!dim_is(steps, 1)) block = dim_add(d, dim_mul(d, block, steps), x->step);
   Dim at = dim_add(d, dim_mul(d, block, dim_int(d, x->f.fields)), dim_int(d, field));
   if (x->f.across) return at;
   return dim_add(d, dim_mul(d, at, dim_int(d, x->f.width)), x->lane);
@@ -49,11 +52,21 @@ static void look_at_operand(Node **operand, void *ctx) {
   o->same &= is_same_in_group(o->x, *operand, at);
 }
 
-/* Is the element the same for all steps and lanes of a group? */
+/* Has the memory fewer elements than words of the weight's fields?  Lanes may differ in one then,
+ * as scales of short groups do. */
+static bool is_shared(const Few *x, Node *n) {
+  Graph *g = x->k->graph;
+  Dim all = value_numel(g, &n->type);
+  Dim weight = value_numel(g, &x->k->group->nodes.data[0]->args[1].node->type);
+  return x->f.fields > 1 && kernel_loads(x->k, n) && dim_is_int(all) && dim_is_int(weight) &&
+         all->value * x->f.fields < weight->value;
+}
+
+/* Is the element the same for all steps of a group and fields of a lane? */
 static bool is_same_in_group(const Few *x, Node *n, const Dim *at) {
-  bool varies = false;
+  bool varies = false, lanes = is_shared(x, n);
   for (uint32_t i = 0; i < n->type.rank; i++)
-    varies |= dim_mentions(at[i], x->step) || dim_mentions(at[i], x->lane);
+    varies |= dim_mentions(at[i], x->step) || (!lanes && dim_mentions(at[i], x->lane));
   if (!varies) return true;
   if (n->kind != NODE_CALL || kernel_loads(x->k, n) || prim_reads_size(n)) return false;
   if (prim_is_view(n)) {
@@ -145,18 +158,97 @@ static void bind_groups(Few *x, int64_t blocks, int64_t steps) {
   x->step = dim_shared_index(d, "step", dim_int(d, steps));
 }
 
-/* Groups are as large as the scales with which they have most. */
+/* Parts have some groups (few_rows_part); a group may end with a part. */
+static void find_parts(Few *x, int64_t blocks, int64_t *steps) {
+  int64_t most = few_rows_part(x->k->group->extent[1]->value, &x->f), part = *steps;
+  if (most < 1 || 2 * blocks <= 3 * most) return; /* as much as the cache, at most */
+  while (part > most || *steps % part) part--;
+  if (2 * part > most || part == *steps) *steps = part;
+  int64_t groups = blocks / *steps, parts = (blocks + most - 1) / most;
+  x->part = (groups + parts - 1) / parts;
+}
+
+/* Groups are as large as the scales with which they have most.  Short ones would scale more sums,
+ * one a row, than weights. */
 static void find_groups(Few *x, int64_t k) {
+  int64_t rows = x->k->group->extent[1]->value;
   int64_t blocks = k / x->f.fields / (x->f.across ? 1 : x->f.width), best = blocks;
   uint32_t most = 0;
   for (int64_t steps = blocks; steps > 0; steps--) {
-    if (blocks % steps) continue;
+    if (blocks % steps || (steps < blocks && steps * x->f.fields < rows)) continue;
     bind_groups(x, blocks, steps);
     if (!find_elements(x, 0) || x->scales <= most) continue;
     most = x->scales;
     best = steps;
   }
+  if (!x->f.across) find_parts(x, blocks, &best);
+  if (!x->part) x->part = blocks / best;
   bind_groups(x, blocks, best);
+}
+
+/* ---- words of bytes ---- */
+
+typedef struct {
+  const Few *x;
+  const Node *user;
+  const Dim *at;
+  Element *bytes; /* .node: NULL: not found */
+} Bytes;
+
+static void find_bytes(const Few *x, Node *n, const Dim *at, Element *bytes);
+
+static void find_bytes_of_operand(Node **operand, void *ctx) {
+  const Bytes *b = ctx;
+  Dim at[GRAPH_RANK_MAX];
+  if ((*operand)->type.kind != VALUE_TENSOR) return;
+  broadcast_index(b->x->k->graph, b->user, b->at, *operand, at);
+  find_bytes(b->x, *operand, at, b->bytes);
+}
+
+/* The element of memory, a byte of FEW_ROWS_BYTE fields, of which n's is computed. */
+static void find_bytes(const Few *x, Node *n, const Dim *at, Element *bytes) {
+  Graph *g = x->k->graph;
+  if (kernel_loads(x->k, n)) {
+    Dim all = value_numel(g, &n->type);
+    Dim weight = value_numel(g, &x->k->group->nodes.data[0]->args[1].node->type);
+    if (n->type.dtype != DT_U8 || all->value * FEW_ROWS_BYTE != weight->value) return;
+    *bytes = (Element){.node = n};
+    memcpy(bytes->at, at, n->type.rank * sizeof *at);
+  } else if (n->kind == NODE_CALL && prim_is_view(n) && !prim_reads_size(n)) {
+    Dim from[GRAPH_RANK_MAX];
+    view_index(g, n, at, from);
+    find_bytes(x, view_operand(n), from, bytes);
+  } else if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE) {
+    Bytes b = {x, n, at, bytes};
+    graph_each_use(n, find_bytes_of_operand, &b);
+  }
+}
+
+/* Loads a vector of words, whose bytes become elements of memory that were loaded. */
+static void load_words(Few *x, int column) {
+  Kernel *k = x->k;
+  Dims *d = k->graph->dims;
+  Node *right = k->group->nodes.data[0]->args[1].node;
+  const char *word = NULL;
+  if (x->f.fields != FEW_ROWS_BYTE * FEW_ROWS_BYTES) return;
+  for (int i = 0; i < FEW_ROWS_BYTES; i++) {
+    unsigned axes = 0;
+    Element e = {.node = NULL};
+    Dim at[] = {sum_index(x, (int64_t)FEW_ROWS_BYTE * i), x->column[column]};
+    find_bytes(x, right, at, &e);
+    if (!e.node) return;
+    if (!word) {
+      Dim offset = linear_of_index(d, e.at, e.node->type.shape, e.node->type.rank);
+      const char *index =
+          kernel_index(k, dim_floordiv(d, offset, dim_int(d, FEW_ROWS_BYTES)), &axes);
+      word = kernel_fresh(k, "word");
+      kernel_line(k, "%s = tl.load(%s.to(tl.pointer_type(tl.int32)) + %s%s)", word,
+                  kernel_buffer(k, e.node), index, kernel_hint(k, e.node, axes));
+    }
+    const char *byte = kernel_fresh(k, "byte");
+    kernel_line(k, "%s = (%s >> %d) & 255", byte, word, 8 * i);
+    kernel_remember(k, e.node, e.at, (Value){byte, DT_I32});
+  }
 }
 
 /* ---- text ---- */
@@ -177,19 +269,26 @@ static void load_left(Few *x, Text *out) {
   }
 }
 
+/* Many fields of few sums are added up by themselves, so that a step does not wait for the one
+ * before. */
 static const char *products_of_step(Few *x) {
+  enum { FIELDS_MANY = 8, SUMS_FEW = 4 };
   Kernel *k = x->k;
+  bool waits = x->f.fields >= FIELDS_MANY && k->group->extent[1]->value * x->at_once <= SUMS_FEW;
   Text out = text_new(k->arena);
   load_left(x, &out);
   k->indent = STEP;
   for (int c = 0; c < x->at_once; c++) {
     if (!find_elements(x, c)) x->scales = 0;
+    load_words(x, c);
     for (int64_t i = 0; i < x->f.fields; i++) {
       Element *e = &x->inner[i];
       const char *w = kernel_cast(k, kernel_value(k, e->node, e->at), DT_F32);
       take_lines(k, &out);
-      text_printf(&out, "%*spart%d += %s * x%lld\n", STEP, "", c, w, (long long)i);
+      text_printf(&out, "%*s%s%d %s %s * x%lld\n", STEP, "", waits ? "sum" : "part", c,
+                  waits && i == 0 ? "=" : "+=", w, (long long)i);
     }
+    if (waits) text_printf(&out, "%*spart%d += sum%d\n", STEP, "", c, c);
   }
   return out.data;
 }
@@ -206,8 +305,7 @@ static const char *sums_of_group(Few *x) {
       text_printf(&factors, " * %s", kernel_cast(k, kernel_value(k, e->node, e->at), DT_F32));
     }
     take_lines(k, &out);
-    text_printf(&out, "%*stotal%d += part%d%s\n", GROUP, "", c, c,
-                factors.len ? factors.data : "");
+    text_printf(&out, "%*stotal%d += part%d%s\n", GROUP, "", c, c, factors.len ? factors.data : "");
   }
   return out.data;
 }
@@ -259,11 +357,10 @@ static void bind(Few *x) {
 /* ---- across ---- */
 
 static const char *products_across(Few *x) {
-  enum { STEPS = GROUP };
   Kernel *k = x->k;
   Node *left = k->group->nodes.data[0]->args[0].node;
   Text out = text_new(k->arena);
-  k->indent = STEPS;
+  k->indent = ACROSS_STEP;
   if (!find_elements(x, 0)) x->scales = 0;
   for (int64_t i = 0; i < x->f.fields; i++) {
     Element *e = &x->inner[i];
@@ -275,7 +372,7 @@ static const char *products_across(Few *x) {
       at[1] = sum_index(x, i);
       const char *number = kernel_cast(k, kernel_value(k, left, at), DT_F32);
       take_lines(k, &out);
-      text_printf(&out, "%*spart%lld += %s * %s\n", STEPS, "", (long long)m, w, number);
+      text_printf(&out, "%*spart%lld += %s * %s\n", ACROSS_STEP, "", (long long)m, w, number);
     }
   }
   return out.data;
@@ -284,7 +381,7 @@ static const char *products_across(Few *x) {
 static const char *sums_across(Few *x) {
   Kernel *k = x->k;
   Text out = text_new(k->arena), factors = text_new(k->arena);
-  k->indent = OUTER;
+  k->indent = ACROSS_GROUP;
   if (!find_elements(x, 0)) x->scales = 0;
   for (uint32_t i = 0; i < x->scales; i++) {
     Element *e = &x->scale[i];
@@ -292,7 +389,7 @@ static const char *sums_across(Few *x) {
   }
   take_lines(k, &out);
   for (int64_t m = 0; m < k->group->extent[1]->value; m++)
-    text_printf(&out, "%*stotal%lld += part%lld%s\n", OUTER, "", (long long)m, (long long)m,
+    text_printf(&out, "%*stotal%lld += part%lld%s\n", ACROSS_GROUP, "", (long long)m, (long long)m,
                 factors.len ? factors.data : "");
   return out.data;
 }
@@ -316,8 +413,8 @@ static const char *rows_across(const Few *x) {
 }
 
 static void take_names(Kernel *k) {
-  static const char *const names[] = {"first", "column", "lane", "each", "group", "step",
-                                      "x", "row", "part", "total", "again"};
+  static const char *const names[] = {"first", "column", "lane",  "each",  "group", "step", "x",
+                                      "row",   "part",   "total", "again", "sum",   "near"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     kernel_take(k, pool_name(k->graph->names, names[i]));
 }
@@ -351,15 +448,25 @@ static Lines lines_of(Few *x) {
   k->indent = 4;
   if (across) {
     l.begin = zeros_across(x, 4, "total");
-    l.zeros = zeros_across(x, OUTER, "part");
+    l.zeros = zeros_across(x, ACROSS_GROUP, "part");
     l.columns = rows_across(x);
     return l;
   }
   l.begin = each_column(x, begin_columns(x));
   l.zeros = each_column(x, zeros(x, GROUP, "part"));
-  l.columns = each_column(x, "        acc = tl.where(column == each + #, "
-                             "tl.sum(total#, 1)[:, None], acc)\n");
+  l.columns = each_column(x,
+                          "            acc += tl.where(column == each + #, "
+                          "tl.sum(total#, 1)[:, None], 0.0)\n");
   return l;
+}
+
+/* The groups of the part that begins with group `near`, or all. */
+static const char *groups_of_part(Few *x, int64_t groups) {
+  Arena *arena = x->k->arena;
+  if (x->f.across) return arena_printf(arena, "%lld", (long long)groups);
+  const char *end = arena_printf(arena, "near + %lld", (long long)x->part);
+  if (groups % x->part) end = arena_printf(arena, "tl.minimum(%s, %lld)", end, (long long)groups);
+  return arena_printf(arena, "near, %s", end);
 }
 
 /* All loops of the tile; with whole weights where a sum before its scale is too large. */
@@ -369,16 +476,19 @@ static const char *loops_of(Few *x, bool whole) {
   Text out = text_new(k->arena);
   x->whole = whole;
   Lines l = lines_of(x);
+  int64_t groups = dim_index_size(d, x->group)->value;
   Slot slots[] = {{"begin", l.begin},
-                  {"groups", kernel_index(k, dim_index_size(d, x->group), NULL)},
+                  {"groups", groups_of_part(x, groups)},
                   {"zeros", l.zeros},
                   {"steps", kernel_index(k, dim_index_size(d, x->step), NULL)},
                   {"products", l.products},
                   {"sums", l.sums},
                   {"columns", l.columns},
-                  {"at_once", kernel_index(k, dim_int(d, x->at_once), NULL)}};
+                  {"at_once", kernel_index(k, dim_int(d, x->at_once), NULL)},
+                  {"part", arena_printf(k->arena, "%lld", (long long)x->part)},
+                  {"all", arena_printf(k->arena, "%lld", (long long)groups)}};
   const char *template = x->f.across ? "few_rows_across_loops.py" : "few_rows_loops.py";
-  template_fill(&out, template, slots, sizeof slots / sizeof *slots - x->f.across);
+  template_fill(&out, template, slots, sizeof slots / sizeof *slots - 3 * x->f.across);
   return out.data;
 }
 
@@ -395,19 +505,18 @@ void kernel_few_rows(Text *out, Kernel *k) {
   const Group *g = k->group;
   Dims *d = k->graph->dims;
   Few x = {.k = k, .f = few_rows_of(g->nodes.data[0])};
-  x.at_once = x.f.across ? 1 : few_rows_at_once(g->extent[1]->value);
+  x.at_once = x.f.across ? 1 : few_rows_at_once(g->extent[1]->value, &x.f);
   take_names(k);
   bind(&x);
   const char *loops = loops_of(&x, false), *again = x.scales ? again_of(&x) : "";
   product_bind(k);
   product_epilogue(k);
-  Slot slots[] = {
-      {"wide", kernel_wide(k)},
-      {"m", kernel_extent(k, g->extent[1])},
-      {"n", kernel_extent(k, g->extent[2])},
-      {"loops", loops},
-      {"again", again},
-      {"width", kernel_index(k, dim_int(d, x.f.width), NULL)}};
+  Slot slots[] = {{"wide", kernel_wide(k)},
+                  {"m", kernel_extent(k, g->extent[1])},
+                  {"n", kernel_extent(k, g->extent[2])},
+                  {"loops", loops},
+                  {"again", again},
+                  {"width", kernel_index(k, dim_int(d, x.f.width), NULL)}};
   size_t n = sizeof slots / sizeof *slots;
   if (x.f.across) kernel_emit(out, k, "few_rows_across.py", slots, n - 1);
   else kernel_emit(out, k, "few_rows.py", slots, n);

@@ -172,41 +172,45 @@ bool pass_packed_products(Graph *g) {
 
 /* ---- few rows on a CPU ---- */
 
-/* An index into the weight, and the place in memory of the largest tensor of its expression. */
+/* The largest tensor in memory of a weight's expression, and the element that an index reads. */
+typedef struct {
+  const Node *memory; /* NULL: it is not known */
+  Dim offset;
+  double bytes;
+} Place;
+
 typedef struct {
   Weight *w;
   const Node *user;
   const Dim *index;
-  double *most;
-  Dim *offset; /* NULL: it is not known */
-} Place;
+  Place *place;
+} Placing;
 
-static void find_place(Weight *w, Node *n, const Dim *index, double *most, Dim *offset);
+static void find_place(Weight *w, Node *n, const Dim *index, Place *p);
 
 static void place_operand(Node **operand, void *ctx) {
-  const Place *p = ctx;
+  const Placing *p = ctx;
   Dim at[GRAPH_RANK_MAX];
   if ((*operand)->type.kind != VALUE_TENSOR) return;
   broadcast_index(p->w->g, p->user, p->index, *operand, at);
-  find_place(p->w, *operand, at, p->most, p->offset);
+  find_place(p->w, *operand, at, p->place);
 }
 
-static void find_place(Weight *w, Node *n, const Dim *index, double *most, Dim *offset) {
+static void find_place(Weight *w, Node *n, const Dim *index, Place *p) {
   if (!is_computed(w, n)) {
     double bytes = elements_of(w->g, n) * dtype_bytes(n->type.dtype);
-    if (bytes <= *most) return;
-    *most = bytes;
-    *offset = linear_of_index(w->g->dims, index, n->type.shape, n->type.rank);
+    if (bytes <= p->bytes) return;
+    *p = (Place){n, linear_of_index(w->g->dims, index, n->type.shape, n->type.rank), bytes};
     return;
   }
   PrimKind k = prim_kind(n->op);
   if (prim_is_view(n)) {
     Dim from[GRAPH_RANK_MAX];
     view_index(w->g, n, index, from);
-    find_place(w, view_operand(n), from, most, offset);
+    find_place(w, view_operand(n), from, p);
   } else if (k == PRIM_POINTWISE) {
-    Place p = {w, n, index, most, offset};
-    graph_each_use(n, place_operand, &p);
+    Placing all = {w, n, index, p};
+    graph_each_use(n, place_operand, &all);
   } else if (k != PRIM_CREATE) {
     w->bad = true;
   }
@@ -214,24 +218,25 @@ static void find_place(Weight *w, Node *n, const Dim *index, double *most, Dim *
 
 /* Do so many elements along the sum share each element of memory, and are these next to each other
  * along the sum, or (`across`) along columns? */
-static bool has_fields(Weight *w, Node *right, int64_t fields, bool across) {
+static bool has_fields(Weight *w, Node *right, int64_t fields, bool across, Place *p) {
   Dims *d = w->g->dims;
   const Dim *shape = right->type.shape;
   if (shape[0]->value % fields) return false;
   Dim lane = dim_shared_index(d, "lane", dim_int(d, shape[0]->value / fields));
   Dim field = dim_shared_index(d, "field", dim_int(d, fields));
-  Dim column = dim_shared_index(d, "n", shape[1]), offset = NULL;
+  Dim column = dim_shared_index(d, "n", shape[1]), by = across ? column : lane;
   Dim k = dim_add(d, dim_mul(d, lane, dim_int(d, fields)), field);
-  double most = 0;
-  find_place(w, right, (Dim[]){k, column}, &most, &offset);
-  if (w->bad || !offset || (fields > 1 && dim_mentions(offset, field))) return false;
-  Dim by = across ? column : lane;
-  return !dim_mentions(dim_sub(d, offset, by), by);
+  *p = (Place){0};
+  find_place(w, right, (Dim[]){k, column}, p);
+  if (w->bad || !p->offset || (fields > 1 && dim_mentions(p->offset, field))) return false;
+  p->offset = dim_sub(d, p->offset, by);
+  return !dim_mentions(p->offset, by);
 }
 
-static int64_t fields_of(Weight *w, Node *right, bool across) {
+/* `p`: where lane 0, or column 0, is. */
+static int64_t fields_of(Weight *w, Node *right, bool across, Place *p) {
   for (int64_t fields = 1; fields <= FEW_ROWS_FIELDS; fields *= 2)
-    if (has_fields(w, right, fields, across)) return fields;
+    if (has_fields(w, right, fields, across, p)) return fields;
   return 0;
 }
 
@@ -270,11 +275,15 @@ static bool has_few_known_rows(const Node *n) {
 static FewRows order_of(Graph *g, const Node *n, const uint32_t *uses) {
   Node *right = n->args[1].node;
   Weight w = {.g = g, .uses = uses, .elements = elements_of(g, right)};
-  int64_t fields = fields_of(&w, right, false);
+  Place p;
+  int64_t fields = fields_of(&w, right, false, &p), rows = n->type.shape[0]->value;
+  int64_t k = right->type.shape[0]->value;
   FewRows f = {0};
-  if (fields) f = few_rows_vectors(n->type.shape[0]->value, right->type.shape[0]->value, fields);
+  if (fields && few_rows_joins(rows, fields, p.memory, p.offset))
+    f = few_rows_vectors(rows, k, fields * FEW_ROWS_BYTES);
+  if (fields && !f.width) f = few_rows_vectors(rows, k, fields);
   if (f.width) return f;
-  fields = fields_of(&w, right, true);
+  fields = fields_of(&w, right, true, &p);
   return fields ? (FewRows){fields, 1, true} : (FewRows){0};
 }
 
@@ -291,7 +300,8 @@ static void order_few(Graph *g, Node *n, const uint32_t *uses) {
 static bool suits_turned(Graph *g, const Node *n, const uint32_t *uses) {
   Node *right = n->args[1].node;
   Weight w = {.g = g, .uses = uses, .elements = elements_of(g, right)};
-  return panels_turn_suits(n) && fields_of(&w, right, false) > 0;
+  Place p;
+  return panels_turn_suits(n) && fields_of(&w, right, false, &p) > 0;
 }
 
 static void choose_few(Graph *g, Node *n, const uint32_t *uses, const bool *constant,
