@@ -76,6 +76,7 @@ typedef struct {
   const NestStmt *access[COLUMNS_MAX];
   const char *rows[COLUMNS_MAX];
   int n;
+  const Ref *guard; /* a mask of lanes, in all iterations: whole vectors are exchanged; or NULL */
 } Columns;
 
 /* A loop that adds products to sums which the statement `zeros` makes, and which `store` stores, if

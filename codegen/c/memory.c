@@ -390,7 +390,9 @@ static const char *rows_of(const Gen *g, const NestStmt *s) {
 }
 
 static void load_rows(Gen *g, const NestStmt *s, const char *rows) {
-  if (g->row) c_assign(g, s, &s->dsts[0], s->type, c_text(g, "%s[%s]", rows, g->row), vector);
+  NestStmt whole = *s; /* a guard holds for all lanes here */
+  whole.guard = ref_none();
+  if (g->row) c_assign(g, &whole, &s->dsts[0], s->type, c_text(g, "%s[%s]", rows, g->row), vector);
   else
     c_line(g, "vload_rows_%s(%s, %lld, LANES, %s);", dtype_name(s->type),
            c_address(g, &s->mems[0], false), (long long)c_mem_spread(g, &s->mems[0]).step,

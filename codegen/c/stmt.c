@@ -388,17 +388,7 @@ static void put_columns(Gen *g, const NestStmt *first, const NestStmt *last, con
   c_line(g, "vstore_%s_%s(%s, %s);", form, name, at, rows);
 }
 
-void c_counted_loop(Gen *g, const NestStmt *s) {
-  Columns columns = c_transposed(g, s);
-  if (columns.n) {
-    transposed_loop(g, s, &columns);
-    return;
-  }
-  const NestStmt *store = c_column_stores(g, s);
-  if (store) {
-    column_loop(g, s, store);
-    return;
-  }
+static void plain_loop(Gen *g, const NestStmt *s) {
   const char *i = c_open_index(g, s->index), *end = c_open_name(g, c_text(g, "%s_end", i));
   int n = s->index->extent;
   const char *how = g->expanded[s->index->id] ? c_text(g, "UNROLL(%d) ", n) : "";
@@ -409,6 +399,39 @@ void c_counted_loop(Gen *g, const NestStmt *s) {
   close(g);
   c_close_names(g, 1);
   c_close_index(g, s->index);
+}
+
+/* A loop whose lanes have a mask: where it is of all lanes, blocks are transposed. */
+static void masked_loop(Gen *g, const NestStmt *s, Columns *c) {
+  uint32_t block = g->block;
+  bool first = c_ref_spread(g, c->guard).kind == SPREAD_FIRST;
+  c_line(g, first ? "if (%s == LANES) {" : "if (vall(%s)) {", c_scalar(g, c->guard, DT_I1));
+  open(g);
+  transposed_block(g, s, c);
+  close(g);
+  g->block = block;
+  c_line(g, "else {");
+  open(g);
+  plain_loop(g, s);
+  close(g);
+}
+
+void c_counted_loop(Gen *g, const NestStmt *s) {
+  Columns columns = c_transposed(g, s);
+  if (columns.guard) {
+    masked_loop(g, s, &columns);
+    return;
+  }
+  if (columns.n) {
+    transposed_loop(g, s, &columns);
+    return;
+  }
+  const NestStmt *store = c_column_stores(g, s);
+  if (store) {
+    column_loop(g, s, store);
+    return;
+  }
+  plain_loop(g, s);
 }
 
 static bool fixed_step(const Ref *r, DType t) {

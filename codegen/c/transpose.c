@@ -6,7 +6,9 @@
  *
  * is printed as blocks of LANES iterations, whose vectors are transposed in registers: then LANES
  * stores or loads of whole vectors take the place of LANES * LANES of elements.  The last block
- * ends with the loop's last iteration, and so may repeat some of the block before.
+ * ends with the loop's last iteration, and so may repeat some of the block before.  A mask of lanes
+ * may be the same in all iterations: then the loop is printed so for the mask of all lanes, and as
+ * it is for others (`masked_loop` of stmt.c).
  *
  * LANES loads or stores one after the other, each of lanes `step` bytes apart and an element after
  * the one before,
@@ -35,13 +37,34 @@ static int64_t coefficient_of(const Affine *x, const NestIndex *index) {
   return 0;
 }
 
+static bool same_affine(const Affine *x, const Affine *y, int64_t apart) {
+  if (x->n != y->n || y->c - x->c != apart) return false;
+  for (int i = 0; i < x->n; i++)
+    if (x->t[i].index != y->t[i].index || x->t[i].coef != y->t[i].coef) return false;
+  return true;
+}
+
+static bool same_reference(const Ref *x, const Ref *y) {
+  if (x->kind != y->kind) return false;
+  if (x->kind == REF_VAR && x->var != y->var) return false;
+  return x->kind == REF_NONE || same_affine(&x->sub, &y->sub, 0);
+}
+
 static bool is_whole_register(DType t) {
   return t == DT_F32 || t == DT_I32 || t == DT_U32 || t == DT_F64 || t == DT_I64 || t == DT_U64;
 }
 
+/* Is there no guard, or a mask of lanes that all iterations have? */
+static bool has_one_guard(const Gen *g, const NestStmt *loop, const NestStmt *s) {
+  if (!s->guard.kind) return true;
+  if (s->guard.kind != REF_VAR || coefficient_of(&s->guard.sub, loop->index)) return false;
+  SpreadKind kind = c_ref_spread(g, &s->guard).kind;
+  return kind == SPREAD_VECTOR || kind == SPREAD_FIRST;
+}
+
 /* Lanes are rows, and an iteration stores or loads the element after the last one's in each. */
 static bool takes_column(const Gen *g, const NestStmt *loop, const NestStmt *s) {
-  if (s->guard.kind || nest_int(s, NA_n, 1) != 1) return false;
+  if (!has_one_guard(g, loop, s) || nest_int(s, NA_n, 1) != 1) return false;
   const Mem *m = &s->mems[0];
   int64_t bytes = dtype_bytes(s->type);
   Spread at = c_mem_spread(g, m);
@@ -136,6 +159,15 @@ static bool is_apart(const NestStmt *st, const NestStmt *x) {
 
 static bool is_unroll(const NestStmt *s) { return s->code == NEST_UNROLL && !s->nsrcs; }
 
+/* Notes the guard of an access, which is that of those before; false: it is another one. */
+static bool joins_guard(Columns *c, const NestStmt *s) {
+  const Ref *guard = s->guard.kind ? &s->guard : NULL;
+  if (guard && c->inner) return false;
+  if (c->n && (!guard != !c->guard || (guard && !same_reference(guard, c->guard)))) return false;
+  c->guard = guard;
+  return true;
+}
+
 static Columns transposed_stores(const Gen *g, const NestStmt *loop, const NestStmt *inner) {
   Columns c = {.inner = inner}, none = {0};
   const NestBlock *body = (inner ? inner : loop)->regions[0];
@@ -144,28 +176,35 @@ static Columns transposed_stores(const Gen *g, const NestStmt *loop, const NestS
     bool column = c.n < COLUMNS_MAX && stores_column(g, loop, x) &&
                   has_own_rows(c.inner, &x->mems[0].bytes, run,
                                c_mem_spread(g, &x->mems[0]).step, g->nest->lanes);
+    if (column && !joins_guard(&c, x)) return none;
     if (column) c.access[c.n++] = x;
     else if (!comes_before(g, loop, &c, x)) return none;
   }
   for (int i = 0; i < c.n; i++)
     for (const NestStmt *x = body->first; x; x = x->next)
       if (x != c.access[i] && !is_apart(c.access[i], x)) return none;
+  for (const NestStmt *x = body->first; c.guard && x; x = x->next)
+    if (nest_sets(x, c.guard->var)) return none;
   return c;
 }
 
-/* The loop's only statement, a load of a column. */
-static bool loads_column(const Gen *g, const NestStmt *loop) {
-  const NestStmt *ld = loop->regions[0]->first;
-  bool alone = ld && ld == loop->regions[0]->last && ld->code == NEST_LD;
-  return alone && !nest_int(ld, NA_volatile, 0) && takes_column(g, loop, ld) &&
-         c_ref_spread(g, &ld->dsts[0]).kind == SPREAD_VECTOR;
+/* The loop's only statement, a load of a column, before which lanes that it leaves out get their
+ * number; NULL: it is another loop. */
+static const NestStmt *loaded_column(const Gen *g, const NestStmt *loop) {
+  const NestStmt *ld = loop->regions[0]->last, *first = loop->regions[0]->first;
+  bool alone = ld && (first == ld || (first->next == ld && c_initial_value(first)));
+  bool column = alone && ld->code == NEST_LD && !nest_int(ld, NA_volatile, 0) &&
+                takes_column(g, loop, ld) && c_ref_spread(g, &ld->dsts[0]).kind == SPREAD_VECTOR;
+  return column ? ld : NULL;
 }
 
 Columns c_transposed(const Gen *g, const NestStmt *loop) {
   Columns none = {0};
   const NestBlock *body = loop->regions[0];
   if (!has_blocks(g, loop)) return none;
-  if (loads_column(g, loop)) return (Columns){.access = {body->first}, .n = 1};
+  const NestStmt *load = loaded_column(g, loop);
+  if (load)
+    return (Columns){.access = {load}, .n = 1, .guard = load->guard.kind ? &load->guard : NULL};
   const NestStmt *inner = body->first && body->first == body->last ? body->first : NULL;
   if (!inner || !is_unroll(inner)) return transposed_stores(g, loop, NULL);
   /* Variables of the outer loop's block would be declared in a block that is not printed. */
@@ -259,19 +298,6 @@ static bool is_column(const Gen *g, const NestStmt *s) {
   bool whole = load ? c_ref_spread(g, &s->dsts[0]).kind == SPREAD_VECTOR
                     : c_ref_spread(g, &s->srcs[0]).kind == SPREAD_VECTOR;
   return whole && (first || !s->guard.kind);
-}
-
-static bool same_affine(const Affine *x, const Affine *y, int64_t apart) {
-  if (x->n != y->n || y->c - x->c != apart) return false;
-  for (int i = 0; i < x->n; i++)
-    if (x->t[i].index != y->t[i].index || x->t[i].coef != y->t[i].coef) return false;
-  return true;
-}
-
-static bool same_reference(const Ref *x, const Ref *y) {
-  if (x->kind != y->kind) return false;
-  if (x->kind == REF_VAR && x->var != y->var) return false;
-  return x->kind == REF_NONE || same_affine(&x->sub, &y->sub, 0);
 }
 
 /* Does y come an element after x, with the same guard? */

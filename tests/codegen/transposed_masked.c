@@ -1,0 +1,502 @@
+/* The meaning depends on these options:
+ *   cc -O2 -march=native -ffp-contract=off -fwrapv -fno-math-errno -fno-trapping-math -fno-optimize-sibling-calls -Wno-psabi -fPIC -shared -lm */
+#ifndef LANES
+#define LANES 8
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* Without this, GCC computes the lanes in two halves and joins the halves in memory. */
+#if LANES >= 8 && defined(__AVX512F__) && !defined(__clang__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#if defined(__AVX512F__)
+#define REGISTER_BITS 512
+#elif defined(__AVX2__)
+#define REGISTER_BITS 256
+#else
+#define REGISTER_BITS 128
+#endif
+#define VECTOR(T) __attribute__((vector_size(LANES * sizeof(T))))
+typedef int8_t vi8 VECTOR(int8_t);
+typedef int16_t vi16 VECTOR(int16_t);
+typedef int32_t vi32 VECTOR(int32_t);
+typedef int64_t vi64 VECTOR(int64_t);
+typedef uint8_t vu8 VECTOR(uint8_t);
+typedef uint16_t vu16 VECTOR(uint16_t);
+typedef uint32_t vu32 VECTOR(uint32_t);
+typedef uint64_t vu64 VECTOR(uint64_t);
+typedef float vf32 VECTOR(float);
+typedef double vf64 VECTOR(double);
+#define EACH_LANE(i) for (int i = 0; i < LANES; i++)
+#if LANES == 4
+#define REPEAT(x) x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3
+#elif LANES == 8
+#define REPEAT(x) x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7
+#else
+#define REPEAT(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#define FIRST_LANES 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#endif
+#define INLINE static inline __attribute__((always_inline, unused))
+#define CALLED static __attribute__((noinline))
+#ifdef __clang__
+#define COMMON CALLED
+#else
+#define COMMON static __attribute__((noinline, noclone))
+#endif
+#define RARE static __attribute__((noinline, cold, unused))
+#ifdef __clang__
+#define UNROLL(n) _Pragma("clang loop unroll(full)")
+#else
+#define PRAGMA(x) _Pragma(#x)
+#define UNROLL(n) PRAGMA(GCC unroll n)
+#endif
+#endif
+#ifndef NEREID_BLOCK_OF
+#define NEREID_BLOCK_OF
+/* A function that adds to rows of vectors of sums, sums_row bytes apart, in so many steps
+ * the products of so many numbers of each row, left_step bytes apart, and of vectors,
+ * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`
+ * bytes after these is prefetched, if it is not 0, and a line from `next` on for each
+ * `every` numbers.  `before` changes the sums first, `turn` each number.  Kinds of sums:
+ * ADDED to those in memory; MADE there, from zeros; STORED by the function `sums_row`, in
+ * rows of results, of which NULL is none.
+ * It is compiled at -O2 where the rest of a unit is not. */
+#ifdef __clang__
+#define ADDING COMMON
+#else
+#define ADDING static __attribute__((noinline, noclone, optimize("O2")))
+#endif
+#define ADDED_PLACE char *sums
+#define ADDED_BEGIN(V, sums_row) *(const V *)(sums + i * sums_row + j * vector)
+#define ADDED_END(V, sums_row, s) *(V *)(sums + i * sums_row + j * vector) = s
+#define MADE_PLACE char *sums
+#define MADE_BEGIN(V, sums_row) (V){0}
+#define MADE_END ADDED_END
+#define STORED_PLACE char *const *sums, bool stream
+#define STORED_BEGIN MADE_BEGIN
+#define STORED_END(V, store, s) if (sums[i]) store(sums[i] + j * vector, s, stream)
+#define BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, \
+    every, V, load, vload, vsplat, add, before, turn) \
+  ADDING void name(kind##_PLACE, char *const *left, char *const *right, int steps, \
+      int64_t depth, const char *next) { \
+    (void)next; \
+    const int64_t vector = sizeof(V); \
+    V s[(rows) * (vectors)]; \
+    UNROLL(rows) for (int i = 0; i < rows; i++) \
+      UNROLL(vectors) for (int j = 0; j < vectors; j++) \
+        s[i * vectors + j] = kind##_BEGIN(V, sums_row); \
+    before(rows, vectors, right_row, V, vload, vsplat, add) \
+    for (; steps > 0; steps--, left += rows, right++) { \
+      const char *a[rows], *y = *right; \
+      UNROLL(rows) for (int i = 0; i < rows; i++) a[i] = left[i]; \
+      for (int64_t k = 0, at = 0; k < depth; k++, at += left_step, y += right_row) { \
+        V b[vectors]; \
+        if ((every) && k % (every ? every : 1) == 0) { \
+          __builtin_prefetch(next, 0, 2); \
+          next += 64; \
+        } \
+        UNROLL(vectors) for (int j = 0; j < vectors; j++) { \
+          if (ahead) __builtin_prefetch(y + ahead + j * vector, 0, 2); \
+          b[j] = vload(y + j * vector); \
+        } \
+        UNROLL(rows) for (int i = 0; i < rows; i++) { \
+          V x = vsplat(load(a[i] + at)); \
+          turn(x, vsplat) \
+          UNROLL(vectors) for (int j = 0; j < vectors; j++) \
+            s[i * vectors + j] = add(x, b[j], s[i * vectors + j]); \
+        } \
+      } \
+    } \
+    UNROLL(rows) for (int i = 0; i < rows; i++) \
+      UNROLL(vectors) for (int j = 0; j < vectors; j++) \
+        kind##_END(V, sums_row, s[i * vectors + j]); \
+  }
+#endif
+#ifndef NEREID_BLOCK_OF_SUMS
+#define NEREID_BLOCK_OF_SUMS
+#define SUMS_AS_ARE(...)
+#define BLOCK_OF_SUMS(...) BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE)
+#endif
+#ifndef NEREID_memcpy
+#define NEREID_memcpy
+void *memcpy(void *, const void *, size_t);
+#endif
+#ifndef NEREID_load_f32
+#define NEREID_load_f32
+INLINE float load_f32(const char *p) {
+  float x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vload_f32
+#define NEREID_vload_f32
+INLINE vf32 vload_f32(const char *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+#endif
+#ifndef NEREID_vload_kept_f32
+#define NEREID_vload_kept_f32
+/* In a register from here on: gcc would rather load it again at each use. */
+INLINE vf32 vload_kept_f32(const char *p) {
+  vf32 v = vload_f32(p);
+#if LANES * 32 == 512 && defined(__AVX512F__)
+  __asm__("" : "+v"(v));
+#elif (LANES * 32 == 128 && defined(__SSE2__)) || (LANES * 32 == 256 && defined(__AVX__))
+  __asm__("" : "+x"(v));
+#endif
+  return v;
+}
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_fma_f32
+#define NEREID_fma_f32
+INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#endif
+#ifndef NEREID_vfma_f32
+#define NEREID_vfma_f32
+INLINE vf32 vfma_f32(vf32 a, vf32 b, vf32 c) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+#elif LANES * 32 == 256 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#elif LANES * 32 == 128 && defined(__FMA__) && !defined(__clang__)
+  return __builtin_ia32_vfmaddps(a, b, c);
+#else
+  vf32 r;
+  EACH_LANE(i) r[i] = fma_f32(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+#endif
+#ifndef NEREID_Waiting
+#define NEREID_Waiting
+typedef struct Waiting Waiting;
+#endif
+#ifndef NEREID_load_u64
+#define NEREID_load_u64
+INLINE uint64_t load_u64(const char *p) {
+  uint64_t x;
+  memcpy(&x, p, sizeof x);
+  return x;
+}
+#endif
+#ifndef NEREID_vramp_i32
+#define NEREID_vramp_i32
+/* x, x + step, ... */
+INLINE vi32 vramp_i32(int32_t x, int32_t step) { return x + (vi32){FIRST_LANES} * step; }
+#endif
+#ifndef NEREID_vturn_rows_f32
+#define NEREID_vturn_rows_f32
+/* Lane l of vector i and lane i of vector l change places. */
+INLINE void vturn_rows_f32(vf32 *v) {
+#if !defined(__clang__)
+  UNROLL(4) for (int by = 1; by < LANES; by *= 2)
+    UNROLL(16) for (int i = 0; i < LANES; i++) {
+      if (i & by) continue;
+      const vi32 lane = vramp_i32(0, 1);
+      const vi32 low = lane + (((lane & by) != 0) & (LANES - by));
+      const vf32 a = v[i], b = v[i + by];
+      v[i] = __builtin_shuffle(a, b, low);
+      v[i + by] = __builtin_shuffle(a, b, low + by);
+    }
+#else
+  for (int i = 0; i < LANES; i++)
+    for (int l = 0; l < i; l++) {
+      const float x = v[i][l];
+      v[i][l] = v[l][i];
+      v[l][i] = x;
+    }
+#endif
+}
+#endif
+#ifndef NEREID_vstore_f32
+#define NEREID_vstore_f32
+INLINE void vstore_f32(char *p, vf32 v) {
+  typedef vf32 anywhere __attribute__((aligned(1), may_alias));
+  *(anywhere *)p = v;
+}
+#endif
+#ifndef NEREID_store_f32
+#define NEREID_store_f32
+INLINE void store_f32(char *p, float x) { memcpy(p, &x, sizeof x); }
+#endif
+#ifndef NEREID_vstore_rows_f32
+#define NEREID_vstore_rows_f32
+/* Lane l of vector i goes to element i of row l; rows are `step` bytes apart. */
+INLINE void vstore_rows_f32(char *p, int64_t step, vf32 *v) {
+#if LANES * 32 <= REGISTER_BITS && !defined(__clang__)
+  vturn_rows_f32(v);
+  UNROLL(16) for (int i = 0; i < LANES; i++) vstore_f32(p + i * step, v[i]);
+#else
+  for (int i = 0; i < LANES; i++)
+    EACH_LANE(l) store_f32(p + l * step + i * sizeof(float), v[i][l]);
+#endif
+}
+#endif
+#ifndef NEREID_stream_bytes
+#define NEREID_stream_bytes
+/* n bytes to an address that n divides. */
+INLINE void stream_bytes(char *p, const char *from, int n) {
+#if defined(__AVX__)
+  typedef long long part __attribute__((vector_size(32)));
+#elif defined(__SSE2__)
+  typedef long long part __attribute__((vector_size(16)));
+#endif
+#ifdef __SSE2__
+  UNROLL(16) for (; n >= (int)sizeof(part); n -= sizeof(part)) {
+    part x;
+    memcpy(&x, from, sizeof x);
+#if defined(__clang__)
+    __builtin_nontemporal_store(x, (part *)p);
+#elif defined(__AVX__)
+    __builtin_ia32_movntdq256((part *)p, x);
+#else
+    __builtin_ia32_movntdq((part *)p, x);
+#endif
+    p += sizeof(part);
+    from += sizeof(part);
+  }
+#endif
+  memcpy(p, from, n);
+}
+#endif
+#ifndef NEREID_vstream_f32
+#define NEREID_vstream_f32
+INLINE void vstream_f32(char *p, vf32 v, bool stream) {
+#if LANES * 32 == 512 && defined(__AVX512F__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq512
+#elif LANES * 32 == 256 && defined(__AVX__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq256
+#elif LANES * 32 == 128 && defined(__SSE2__) && !defined(__clang__)
+#define STREAM __builtin_ia32_movntdq
+#endif
+#ifdef STREAM
+  typedef long long whole __attribute__((vector_size(sizeof v), may_alias));
+  if (stream && (uintptr_t)p % sizeof v == 0) STREAM((whole *)p, (whole)v);
+#undef STREAM
+#else
+  if (stream && (uintptr_t)p % sizeof v == 0) stream_bytes(p, (const char *)&v, sizeof v);
+#endif
+  else vstore_f32(p, v);
+}
+#endif
+#ifndef NEREID_Part
+#define NEREID_Part
+/* How many programs of a part of a launch have been begun; in a cache line of its own.
+ * The first part of programs that wait for others also has whom they ask. */
+typedef struct {
+  _Alignas(64) uint64_t begun;
+  Waiting *waiting;
+} Part;
+#endif
+#ifndef NEREID_Team
+#define NEREID_Team
+/* Runs what is left of the parts, of which there are as many as threads. */
+typedef void TeamBody(void *context, Part *parts, int self, int threads);
+typedef struct Team Team;
+struct Team {
+  /* All n programs, which take about ns nanoseconds together. */
+  void (*run)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+  /* The same for programs that wait for others, all of which are begun. */
+  void (*run_waiting)(Team *team, uint64_t n, double ns, TeamBody *body, void *context);
+};
+#endif
+#ifndef NEREID_LaunchProgram
+#define NEREID_LaunchProgram
+typedef void LaunchProgram(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream, Waiting *waiting);
+#endif
+#ifndef NEREID_Launch
+#define NEREID_Launch
+/* A launch of n programs, as its threads see it. */
+typedef struct {
+  const void *args;
+  const uint32_t *grid;
+  uint64_t n;
+  LaunchProgram *program;
+  size_t shared; /* bytes that all the programs of a thread use in turn; if there are any,
+                  * the thread's number is 64 bytes before */
+  bool stream, waits;
+} Launch;
+#endif
+#ifndef NEREID_aligned_alloc
+#define NEREID_aligned_alloc
+void *aligned_alloc(size_t, size_t);
+#endif
+#ifndef NEREID_abort
+#define NEREID_abort
+void abort(void);
+#endif
+#ifndef NEREID_Share
+#define NEREID_Share
+/* A thread's view of a launch of n programs, which fall into as many parts as there are
+ * threads.  The thread begins with its own part, the same in every launch of as many: so
+ * it often reads what it wrote, and few caches hold the same lines, which makes writing
+ * them anew cheap.  Then it helps the threads after it.  Programs of a part are begun in
+ * order, and its thread leaves it when all have been begun: so of programs that wait for
+ * ones before them, the first that has not ended runs, or is its thread's next one. */
+typedef struct {
+  Part *parts;
+  uint64_t n, step;
+  int threads, self, helped;
+} Share;
+#endif
+#ifndef NEREID_share_of
+#define NEREID_share_of
+INLINE Share share_of(Part *parts, uint64_t n, int self, int threads) {
+  const uint64_t step = threads == 1 ? n : n / (32 * (uint64_t)threads) + 1;
+  return (Share){parts, n, step, threads, self, 0};
+}
+#endif
+#ifndef NEREID_share_next
+#define NEREID_share_next
+/* The programs that the thread is to run next; false: there are none left. */
+INLINE bool share_next(Share *s, uint64_t *begin, uint64_t *end) {
+  const uint64_t each = s->n / s->threads, more = s->n % s->threads;
+  for (; s->helped < s->threads; s->helped++) {
+    const uint64_t i = (uint64_t)(s->self + s->helped) % s->threads;
+    const uint64_t first = each * i + (i < more ? i : more), size = each + (i < more);
+    uint64_t *begun = &s->parts[i].begun;
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) >= size) continue;
+    const uint64_t at = __atomic_fetch_add(begun, s->step, __ATOMIC_RELAXED);
+    if (at >= size) continue;
+    *begin = first + at;
+    *end = first + (size - at < s->step ? size : at + s->step);
+    return true;
+  }
+  return false;
+}
+#endif
+#ifndef NEREID_launch_range
+#define NEREID_launch_range
+/* Programs begin <= i < end of the linear grid (axis 0 fastest), counted up: dividing
+ * costs as much as a small program does. */
+INLINE void launch_range(const Launch *l, uint64_t begin, uint64_t end, char *shared,
+    Waiting *waiting) {
+  const uint32_t *grid = l->grid;
+  uint32_t at_0 = begin % grid[0], at_1 = begin / grid[0] % grid[1];
+  uint32_t at_2 = begin / grid[0] / grid[1];
+  for (uint64_t at = begin; at < end; at++) {
+    l->program(l->args, grid, at_0, at_1, at_2, shared, l->stream, waiting);
+    if (++at_0 < grid[0]) continue;
+    at_0 = 0;
+    if (++at_1 < grid[1]) continue;
+    at_1 = 0;
+    at_2++;
+  }
+}
+#endif
+#ifndef NEREID_stream_end
+#define NEREID_stream_end
+/* Streamed stores come before all that follows. */
+INLINE void stream_end(void) {
+#ifdef __SSE2__
+  __builtin_ia32_sfence();
+#endif
+}
+#endif
+#ifndef NEREID_free
+#define NEREID_free
+void free(void *);
+#endif
+#ifndef NEREID_launch_share
+#define NEREID_launch_share
+/* One thread's part of a launch; see Share. */
+COMMON void launch_share(void *context, Part *parts, int self, int threads) {
+  const Launch *l = context;
+  char *const room = l->shared ? aligned_alloc(64, 64 + l->shared) : NULL;
+  if (l->shared && !room) abort();
+  char *const shared = room ? room + 64 : NULL;
+  if (room) *(int32_t *)room = self;
+  Share share = share_of(parts, l->n, self, threads);
+  if (l->waits) share.step = 1; /* one may wait for the next */
+  for (uint64_t i, end; share_next(&share, &i, &end);)
+    launch_range(l, i, end, shared, parts->waiting);
+  if (l->stream) stream_end();
+  free(room);
+}
+#endif
+#ifndef NEREID_launch_all
+#define NEREID_launch_all
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+COMMON void launch_all(Launch *l, Team *team, double ns) {
+  Part part = {0};
+  if (!team || (l->n == 1 && !l->waits)) launch_share(l, &part, 0, 1);
+  else if (l->waits) team->run_waiting(team, l->n, ns, launch_share, l);
+  else team->run(team, l->n, ns, launch_share, l);
+}
+#endif
+
+/* Kernel by_rows of transposed_masked.py. */
+#ifndef NEREID_HAS_nereid_fma_f32_4x2_128_4_128_made
+#define NEREID_HAS_nereid_fma_f32_4x2_128_4_128_made
+BLOCK_OF_SUMS(MADE, nereid_fma_f32_4x2_128_4_128_made, 4, 2, 128, 4, 128, 0, 0,
+    vf32, load_f32, vload_kept_f32, vsplat_f32, vfma_f32)
+#endif
+/* One program; its lanes run together. */
+static void by_rows_program(const char *args, const uint32_t *grid, uint32_t pid_0,
+    uint32_t pid_1, uint32_t pid_2, char *shared, bool stream,
+    Waiting *waiting) {
+  char *x_ptr = (char *)load_u64(args + 0);
+  char *y_ptr = (char *)load_u64(args + 8);
+  char *out_ptr = (char *)load_u64(args + 16);
+  vf32 s[128];
+  const int32_t lane = 0; /* transposed_masked.py:9 */
+  const int32_t t9 = lane * 4;
+  const int32_t t14 = lane * 128;
+  const int64_t t10 = (int64_t)t9; /* transposed_masked.py:12 */
+  char *t11 = x_ptr + t10;
+  char *t13 = y_ptr + t10; /* transposed_masked.py:13 */
+  const int32_t lane_1 = 0;
+  const int64_t t17 = (int64_t)lane_1;
+  const int64_t t18 = t17 * (-4ll);
+  char *t19 = t13 + t18;
+  for (int a_2 = 0; a_2 < 5; a_2++) { /* transposed_masked.py:12 */
+    for (int b_2_first = 0; b_2_first < 32; b_2_first += LANES) {
+      vf32 rows[LANES];
+      UNROLL(8) for (int row = 0; row < LANES; row++) {
+        const int b_2 = b_2_first + row;
+        const vf32 x = vload_f32(t11 + 32*a_2 + 160*b_2);
+        rows[row] = x; /* transposed_masked.py:14 */
+      }
+      vstore_rows_f32(shared + t14 + 1024*a_2 + 4*b_2_first, 128, rows);
+    }
+  }
+  for (int b_2 = 0; b_2 < 2; b_2++) {
+    for (int a_2 = 0; a_2 < 8; a_2++) {
+      {
+        _Alignas(64) char *rows[4];
+        for (int a_3 = 0; a_3 < 4; a_3++) rows[a_3] = t19 + 640*a_2 + 160*a_3;
+        char *const vectors = shared + t9 + 64*b_2;
+        nereid_fma_f32_4x2_128_4_128_made((char *)&s[16*a_2 + 2*b_2], rows, &vectors, 1, 40, 0);
+      }
+    }
+  }
+  char *t16 = out_ptr + t10; /* transposed_masked.py:15 */
+  for (int a_2 = 0; a_2 < 32; a_2++) {
+    for (int b_2 = 0; b_2 < 4; b_2++) {
+      vstream_f32(t16 + 128*a_2 + 32*b_2, s[4*a_2 + b_2], stream);
+    }
+  }
+}
+
+/* About how many nanoseconds a program takes. */
+static double by_rows_ns(const char *args, const uint32_t *grid) {
+  (void)args, (void)grid;
+  return 1791.64;
+}
+
+/* All programs, by the threads of a team; without one (NULL), by this thread. */
+void by_rows_launch(const void *args, const uint32_t grid[3], Team *team) {
+  const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+  Launch launch = {args, grid, n, by_rows_program, 5120, n > 8192, false};
+  launch_all(&launch, team, (double)n * by_rows_ns(args, grid));
+}
