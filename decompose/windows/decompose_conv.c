@@ -651,6 +651,27 @@ static bool phases_differ(const Conv *c, const Phase *p) {
   return differ;
 }
 
+/* The most phases that are convolved one by one. */
+enum { PHASES_MOST = 16 };
+
+static int64_t phases_of(const Conv *c, const Phase *p) {
+  int64_t all = 1;
+  for (uint32_t i = 0; i < c->n; i++) all *= p[i].stride;
+  return all;
+}
+
+/* Does a CPU compute more places than images have, since phases begin at several of them?  The
+ * results of a phase need vectors of their own.  512x4x4 to 256, 4x4 with stride 2, took 6.0 ms so,
+ * and 2.2 phase by phase. */
+static bool wastes_places(Build *b, const Conv *c, const Phase *p) {
+  Dim results = c->weight->type.shape[1];
+  bool cut = false;
+  for (uint32_t i = 0; i < c->n; i++) cut |= !dim_is(p[i].cut, 0);
+  return b->in.g->host && c->n > 1 && cut && phases_of(c, p) <= PHASES_MOST &&
+         dim_is(c->groups, 1) && dim_is_int(results) && results->value % VECTOR == 0 &&
+         results->value >= 2 * VECTOR;
+}
+
 /* Has each channel vectors of its own?  Strips of rows leave out what is no element. */
 static bool goes_along_rows(Build *b, const Conv *c) {
   const Dim *w = c->weight->type.shape;
@@ -661,11 +682,8 @@ static bool goes_along_rows(Build *b, const Conv *c) {
 
 /* Is it done phase by phase, rather than as windows of which each meets some elements? */
 static bool has_own_phases(Build *b, const Conv *c, const Phase *p) {
-  enum { MOST = 16 };
-  int64_t all = 1;
-  for (uint32_t i = 0; i < c->n; i++) all *= p[i].stride;
   if (b->in.g->host && goes_along_rows(b, c)) return false;
-  return !phases_differ(c, p) || (b->in.g->host && all <= MOST);
+  return !phases_differ(c, p) || (b->in.g->host && phases_of(c, p) <= PHASES_MOST);
 }
 
 /* Results u, u + stride, ... along each axis: [N, count, O].  The first of them is q = from of the
@@ -774,7 +792,8 @@ Node *decompose_conv_transpose(Build *b) {
   read_conv_axes(b, "output_padding", c.n, more);
   Phase phases[WINDOW_AXES];
   if (find_phases(b, &c, padding, phases) && has_own_phases(b, &c, phases)) {
-    bool batched = rank_of(c.x) == c.n + 2, differ = phases_differ(&c, phases);
+    bool batched = rank_of(c.x) == c.n + 2;
+    bool differ = phases_differ(&c, phases) || wastes_places(b, &c, phases);
     if (!batched) c.x = build_unsqueeze(b, c.x, 0);
     Node *y = differ ? of_each_phase(b, &c, padding, phases) : of_phases(b, &c, phases);
     return with_bias(b, &c, y, batched);

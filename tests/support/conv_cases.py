@@ -306,6 +306,11 @@ CASES = [
      lambda x, w: conv_transposed(x, w, None, 2, 3, 0, 1, 2)),
     ("conv_transpose2d.input(x, w, None, 2, 0, 0, 4)", [X, tensor(4, 2, 3, 3)],
      lambda x, w: conv_transposed(x, w, None, 2, 0, 0, 4)),
+    # Phases of many results whose places begin at several of theirs are convolved one by one.
+    ("conv_transpose2d.input(x, w, b, 2, 1)", [X, tensor(4, 32, 4, 4), tensor(32)],
+     lambda x, w, b: conv_transposed(x, w, b, 2, 1)),
+    ("conv_transpose2d.input(x, w, None, [2, 3], [1, 2], [1, 0])", [X, tensor(4, 48, 4, 6)],
+     lambda x, w: conv_transposed(x, w, None, (2, 3), (1, 2), (1, 0))),
     ("conv_transpose2d.input(x, w, None, 2)", [IMAGE, tensor(32, 8, 2, 2)],
      lambda x, w: conv_transposed(x, w, None, 2)),
     ("conv_transpose2d.input(x, w, b, 2, 1)", [X, tensor(4, 3, 4, 4), tensor(3)],
