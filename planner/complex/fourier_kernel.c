@@ -276,6 +276,13 @@ static const Node *copy_in_rows(const Build *b, uint32_t axis) {
   return copy;
 }
 
+/* Is a permutation of the result copied next?  The copy is one of pairs (turned_pairs.c). */
+static bool is_turned_next(const Build *b) {
+  const Node *turned = b->in.n->next;
+  return reads_first(turned, OP_aten_permute_default, b->in.n) &&
+         reads_first(turned->next, OP_aten_clone_default, turned);
+}
+
 /* Programs, each of which has scratch. */
 static Dim programs_of(Build *b, const FourierForm *f, const Dim *size, DType t) {
   Dims *d = build_dims(b);
@@ -470,7 +477,8 @@ static Node *from_last(Build *b, Node *x, uint32_t axis) {
 
 Parts fourier_by_kernel(Build *b, Parts x, uint32_t axis, bool inverse) {
   const Node *copy = axis + 1 < rank_of(x.re) ? copy_in_rows(b, axis) : NULL;
-  bool pairs = is_returned(b, b->in.n) || (copy && is_returned(b, copy));
+  bool pairs = copy ? is_returned(b, b->in.n) || is_returned(b, copy)
+                    : is_returned(b, b->in.n) || is_turned_next(b);
   int64_t n = x.re->type.shape[axis]->value;
   Transform t = {n, !x.im, x.im && inverse};
   Node *y = call(b, x, axis, t, pairs, copy != NULL);
