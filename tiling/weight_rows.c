@@ -43,13 +43,15 @@ static bool has_whole_channels(const ValueType *grad, const Strided *s, bool vec
 
 /* Are the elements in memory that vectors have behind the input's last row?  A slice of a buffer
  * that ends later has them. */
-static bool has_rows_behind(const Window *w, const Strided *s) {
-  int64_t all = 1, last = s->offset->value + 1;
+static bool has_rows_behind(Dims *d, const Window *w, const Strided *s) {
+  Dim one = dim_int(d, 1), behind = dim_sub(d, dim_int(d, -1), s->offset), all = one;
   if (!weight_row_more(w)) return true;
-  for (uint32_t i = 0; i < s->memory->type.rank; i++) all *= s->memory->type.shape[i]->value;
+  for (uint32_t i = 0; i < s->memory->type.rank; i++)
+    all = dim_mul(d, all, s->memory->type.shape[i]);
   for (uint32_t i = 0; i < w->input->type.rank; i++)
-    last += (w->input->type.shape[i]->value - 1) * s->stride[i]->value;
-  return last + weight_row_more(w) <= all;
+    behind = dim_sub(d, behind,
+                     dim_mul(d, dim_sub(d, w->input->type.shape[i], one), s->stride[i]));
+  return dim_range(d, dim_add(d, all, behind)).lo >= weight_row_more(w);
 }
 
 bool weight_has_rows(Graph *g, const Node *n) {
@@ -63,7 +65,8 @@ bool weight_has_rows(Graph *g, const Node *n) {
     if (!dim_is(w.before[i], 0)) return false;
   Dim channels = size_from_end(w.input, 1);
   return strided_of(g, w.input, &s) && strided_of(g, grad, &of_grad) &&
-         has_whole_channels(&grad->type, &of_grad, last) && (last || has_rows_behind(&w, &s)) &&
+         has_whole_channels(&grad->type, &of_grad, last) &&
+         (last || has_rows_behind(g->dims, &w, &s)) &&
          (dim_is(channels, 1) || dim_is(s.stride[w.n + 1], 1)) &&
          (dim_is(w.size[w.n - 1], 1) || s.stride[w.n] == channels || !weight_row_is_whole(&w));
 }
