@@ -18,9 +18,22 @@ _SUMS = "PyTorch's rule gives the sums of doubles another dtype than its operato
 
 
 def _is_of_doubles(query, key, value, dropout_p) -> bool:
+    """Each head of keys and values is that of as many heads of the query."""
     heads = query.shape[1]
     return query.dtype == torch.float64 and not dropout_p and all(
-        is_known(other.shape[1] == heads) for other in (key, value))
+        is_known(heads % other.shape[1] == 0) for other in (key, value))
+
+
+def _for_heads_of(query, x):
+    sharing = query.shape[1] // x.shape[1]
+    return x if is_known(sharing == 1) else x.repeat_interleave(sharing, 1)
+
+
+def _sum_for_heads_of(x, gradient):
+    sharing = gradient.shape[1] // x.shape[1]
+    if is_known(sharing == 1):
+        return gradient
+    return gradient.unflatten(1, (x.shape[1], sharing)).sum(2)
 
 
 def _scores(query, key, mask, is_causal, scale):
@@ -49,6 +62,7 @@ def _attention_of_doubles(query, key, value, dropout_p=0.0, is_causal=False, *, 
                           scale=None):
     if not _is_of_doubles(query, key, value, dropout_p):
         return NotImplemented
+    key, value = _for_heads_of(query, key), _for_heads_of(query, value)
     scores = _scores(query, key, attn_mask, is_causal, _scale(query, scale))
     sums = scores.logsumexp(-1)
     sums = torch.where(sums == -math.inf, 0.0, sums)
@@ -61,9 +75,11 @@ def _attention_of_doubles_backward(grad_out, query, key, value, out, logsumexp, 
                                    is_causal, *, attn_mask=None, scale=None):
     if not _is_of_doubles(query, key, value, dropout_p):
         return NotImplemented
-    scale = _scale(query, scale)
+    scale, of_key, of_value = _scale(query, scale), key, value
+    key, value = _for_heads_of(query, key), _for_heads_of(query, value)
     shares = _shares(_scores(query, key, attn_mask, is_causal, scale), logsumexp)
     of_shares = grad_out @ value.mT - (grad_out * out).sum(-1, keepdim=True)
     of_scores = shares * of_shares * scale
-    found = (of_scores @ key, of_scores.mT @ query, shares.mT @ grad_out)
+    found = (of_scores @ key, _sum_for_heads_of(of_key, of_scores.mT @ query),
+             _sum_for_heads_of(of_value, shares.mT @ grad_out))
     return tuple(in_order(x, _ROWS_FIRST) for x in found)
