@@ -80,3 +80,7 @@ void graph_settings_free(GraphSettings *s) {
   ranges_free(&s->ranges);
   strings_free(&s->rewrites);
 }
+
+const char *graph_source_path(const char *operand) {
+  return strcmp(operand, "-") != 0 ? operand : "/dev/stdin";
+}

@@ -56,5 +56,7 @@ typedef struct {
 int graph_settings_take(GraphSettings *s, int id, const char *value);
 void graph_settings_finish(GraphSettings *s);
 void graph_settings_free(GraphSettings *s);
+/* Where the model is that the command line calls so: - is standard input. */
+const char *graph_source_path(const char *operand);
 
 #endif

@@ -12,7 +12,8 @@
   }
 
 #define OPERAND_MODEL \
-  {"MODEL", "a .pt2 file of torch.export.save, an .onnx file, or a graph or plan as text"}
+  {"MODEL", "a .pt2 file of torch.export.save, an .onnx file, a graph or plan as text, or - for "  \
+            "standard input"}
 
 /* The values of a kernel's argument. */
 #define OPERAND_VALUES                                                                       \

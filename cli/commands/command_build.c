@@ -108,6 +108,7 @@ static int build_model(Build *b) {
   nereid_graph *graph = NULL;
   if (!b->source.path) return args_error(E_CLI_NO_MODEL);
   if (!b->build.dir || !*b->build.dir) return args_error(E_CLI_BUILD_DIR);
+  b->source.path = graph_source_path(b->source.path);
   graph_settings_finish(&b->graph);
   b->source.items = b->items.data;
   b->source.nitems = b->items.n;

@@ -445,7 +445,7 @@ static int take_positional(Graphs *g, const char *value) {
     return strings_add(number_is(value) ? &g->numbers : &g->files, value, strlen(value))
                ? STATUS_OK
                : STATUS_PROBLEM;
-  g->source.path = value;
+  g->source.path = graph_source_path(value);
   return STATUS_OK;
 }
 

@@ -319,7 +319,8 @@ static int take_tensors(Model *m, const char *path) {
 static int read_pipe(Model *m, const char *path, const char **data, size_t *size) {
   struct stat st;
   *data = NULL;
-  return !stat(path, &st) && S_ISFIFO(st.st_mode) ? files_read(m->arena, path, data, size) : 0;
+  if (stat(path, &st) || !S_ISFIFO(st.st_mode)) return 0;
+  return files_read_most(m->arena, path, "a model of a pipe", 64, data, size);
 }
 
 static TensorFile *read_tensors(Model *m, const char *path, const void *data, size_t size) {

@@ -1,4 +1,4 @@
-# - is a kernel file on standard input, and a pipe is as good as a file.
+# - is a kernel file or a model on standard input, and a pipe is as good as a file.
 k=../../../examples/kernels/vector_add.py
 args="x_ptr=ones:f32[9] y_ptr=ones:f32[9] out_ptr=empty:f32[9] n=9 --grid cdiv(n,BLOCK)"
 nereid compile - --sig n=i32,x_ptr=*fp32,y_ptr=*fp32,out_ptr=*fp32 -D BLOCK=64 --emit tile < $k | head -n 2
@@ -18,3 +18,10 @@ nereid run - x=zeros:i32[4] n=4 --grid 1 --device interp < $TMP/f.py
 nereid run - x=zeros:i32[4] n=-1 --grid 1 --device nest < $TMP/f.py
 sed 's/, n):/, n:/' $TMP/f.py | nereid compile - --sig 'x=*fp32,n=i32'
 nereid list - < /dev/null
+mlp=../../models/mlp
+nereid graph - $mlp/input_0.npy --device interp --compare $mlp --tol 1e-4 < $mlp/model.pt2 | cut -d: -f1
+cat $mlp/model.pt2 | nereid graph - --emit graph | head -n 1
+cat ../../../examples/graphs/softmax.py | nereid graph - --emit fused
+cat $mlp/model.pt2 | nereid build - -o $TMP/mlp --target cpu && ls $TMP/mlp/model.h | xargs -n 1 basename
+head -c 70000000 /dev/zero | nereid graph -
+nereid graph - < /dev/null
