@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+from typing import Any
 
 import torch
+
+from nereid.torch_backend.base.rules import Rules
 
 aten = torch.ops.aten
 
@@ -34,7 +36,7 @@ def _with_wide_sums(form):
     return call
 
 
-def _forms() -> list[tuple[dict, object, object]]:
+def _forms() -> list[tuple[dict, Any, Any]]:
     """PyTorch's tables of rules, an operator in one of them, and what its rule becomes."""
     from torch._higher_order_ops import utils
     from torch._subclasses import fake_impls
@@ -43,30 +45,9 @@ def _forms() -> list[tuple[dict, object, object]]:
     found = [(rules, op, _with_integers) for op in _UNIQUE]
     flex = getattr(torch.ops.higher_order, "flex_attention", None)
     found.append((getattr(utils, "registered_hop_fake_fns", {}), flex, _with_wide_sums))
-    return [(table, op, form) for table, op, form in found if op in table]
+    return [(table, op, form(table[op])) for table, op, form in found if op in table]
 
 
-class FakeResults:
-    """Within it, fake tensors are as the tensors of eager mode.  Compilations of several threads
-    may overlap: the last of them to end gives PyTorch its own rules back."""
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before: list = []
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._inside += 1
-            if self._inside == 1:
-                forms = _forms()
-                self._before = [(table, op, table[op]) for table, op, _ in forms]
-                for table, op, form in forms:
-                    table[op] = form(table[op])
-
-    def __exit__(self, *error) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                for table, op, rule in self._before:
-                    table[op] = rule
+def fake_results() -> Rules:
+    """Within it, fake tensors are as the tensors of eager mode."""
+    return Rules(_forms)
