@@ -594,8 +594,11 @@ static int connect_twins(const Loading *w) {
 
 /* ---- which kernels make a library together ---- */
 
-static int larger_text_first(const void *a, const void *b) {
+/* Kernels of as many lanes are next to each other, and of these the largest text comes first. */
+static int by_lanes_and_size(const void *a, const void *b) {
   const LoadItem *x = *(LoadItem *const *)a, *y = *(LoadItem *const *)b;
+  int lanes = c_lanes(y->variant->code) - c_lanes(x->variant->code);
+  if (lanes) return lanes;
   if (x->variant->size != y->variant->size) return x->variant->size < y->variant->size ? 1 : -1;
   return x < y ? -1 : 1;
 }
@@ -657,19 +660,31 @@ static void add_made(Loading *w, int first, LoadItem *item) {
   library_add_item(add_library(w, FULL), item);
 }
 
-/* Texts to compile with so much effort. */
+/* Kernels with the same number of lanes, which may be one library: so many that each core has one,
+ * if all `of` kernels of this effort have `wanted`. */
+static void divide_lanes(Loading *w, LoadItem **items, int n, int wanted, int of) {
+  const Effort effort = w->efforts[items[0] - w->items];
+  const int each = effort == BRIEF ? BRIEF_LIBRARY_KERNELS : LIBRARY_KERNELS;
+  const int share = (wanted * n + of - 1) / of;
+  for (int i = 0; i < n && (i < share || i * each < n); i++) add_library(w, effort);
+  for (int i = 0; i < n; i++) library_add_item(library_for(w, items[i]), items[i]);
+}
+
+/* Texts to compile with so much effort.  Brief ones are not cut for cores that have others. */
 static void divide_texts(Loading *w, Effort effort) {
   LoadItem **sorted = ARENA_ARRAY(w->arena, LoadItem *, (size_t)w->n);
-  const int each = effort == BRIEF ? BRIEF_LIBRARY_KERNELS : LIBRARY_KERNELS;
-  const int before = effort == BRIEF ? 0 : w->nlibraries;
+  const int busy = effort == BRIEF ? w->nlibraries : 0;
+  const int wanted = host_cores() > busy ? host_cores() - busy : 0;
   int n = 0;
   for (int i = 0; i < w->n; i++)
     if (!cpu_is_library(w->items[i].variant) && w->efforts[i] == effort)
       sorted[n++] = &w->items[i];
-  qsort(sorted, (size_t)n, sizeof *sorted, larger_text_first);
-  for (int i = 0; i < n && (w->nlibraries - before < host_cores() || i * each < n); i++)
-    add_library(w, effort);
-  for (int i = 0; i < n; i++) library_add_item(library_for(w, sorted[i]), sorted[i]);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_lanes_and_size);
+  for (int i = 0, end; i < n; i = end) {
+    const int lanes = c_lanes(sorted[i]->variant->code);
+    for (end = i; end < n && c_lanes(sorted[end]->variant->code) == lanes; end++) continue;
+    divide_lanes(w, sorted + i, end - i, wanted, n);
+  }
 }
 
 static void divide_into_libraries(Loading *w) {
@@ -708,6 +723,18 @@ static void write_texts(Loading *w) {
   }
 }
 
+/* How long the compiler takes for a library, in units of its own (decision 936). */
+static size_t effort_of_text(const Library *l) {
+  static const size_t weights[EFFORTS] = {[FULL] = 20, [LIGHT] = 12, [BRIEF] = 10};
+  return l->text.len * weights[l->effort];
+}
+
+/* The last libraries to begin are the shortest ones: cores end together. */
+static int longest_first(const void *a, const void *b) {
+  const size_t x = effort_of_text(a), y = effort_of_text(b);
+  return x != y ? (x < y ? 1 : -1) : 0;
+}
+
 static void add_heads(const Loading *w, Library *l) {
   if (!l->text.data) return;
   bool prints = strstr(l->text.data, "PRINTF("), asserts = strstr(l->text.data, "FAILED(");
@@ -737,6 +764,7 @@ static int load_libraries_body(void *arg) {
   find_twins(w);
   divide_into_libraries(w);
   write_texts(w);
+  qsort(w->libraries, (size_t)w->nlibraries, sizeof *w->libraries, longest_first);
   for (int i = 0; i < w->nlibraries; i++) {
     add_heads(w, &w->libraries[i]);
     name_library(&w->libraries[i]);

@@ -440,6 +440,58 @@ static void test_together(const TempFolder *t) {
   nereid_device_close(d);
 }
 
+static const char LONG[] =
+    "import triton\nimport triton.language as tl\n"
+    "@triton.jit\n"
+    "def put_long(out, V: tl.constexpr):\n"
+    "    i = tl.arange(0, 256)\n"
+    "    x = tl.load(out + i)\n"
+    "    tl.store(out + i, (x * V + tl.cumsum(x, 0)).to(tl.int64))\n";
+
+/* One of eight lanes, whose text is longer than those of put_image(). */
+static nereid_image *long_image(nereid_device *d, int value) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", value);
+  nereid_arg args[] = {{"out", "*i64", NULL}, {"V", NULL, text}};
+  nereid_request r = {.source = {.text = LONG, .size = strlen(LONG)},
+                      .args = args, .nargs = 2, .symbol = value ? "long_1" : "long_0"};
+  nereid_image *image;
+  if (nereid_compile_for(&image, d, &r)) abort();
+  return image;
+}
+
+/* Kernels of one number of lanes leave libraries to others. */
+static void test_lanes(const TempFolder *t) {
+  enum { PUTS = 40, MOST = 32 };
+  char cc[TOOL_PATH + 64], script[TOOL_PATH + 256], symbol[32], *log;
+  nereid_image *images[PUTS + 2];
+  nereid_device *d;
+  snprintf(script, sizeof script,
+           "#!/bin/sh\nfor f; do case $f in *.c) grep -c '^void put.*_launch(' $f >> %s/log;; esac;"
+           " done\nexec gcc \"$@\"\n", t->path);
+  make_script(t, cc, sizeof cc, script);
+  setenv("CC", cc, 1);
+  if (nereid_device_open(&d, "cpu")) abort();
+  for (int i = 0; i < PUTS; i++) {
+    snprintf(symbol, sizeof symbol, "put_%d", i);
+    images[i] = put_image(d, i, symbol);
+  }
+  for (int i = 0; i < 2; i++) images[PUTS + i] = long_image(d, i);
+  load_many(t, d, images, PUTS + 2);
+  size_t size;
+  int most = 0, all = 0;
+  if (temp_read(t, "log", &log, &size)) abort();
+  for (char *at = log, *end; *at; at = *end ? end + 1 : end) {
+    int n = (int)strtol(at, &end, 10);
+    if (end == at) break;
+    all += n;
+    if (n > most) most = n;
+  }
+  free(log);
+  check_call(all == PUTS && most > 0 && most <= MOST, "libraries are of like sizes");
+  nereid_device_close(d);
+}
+
 /* Is the address in a mapping that is to have large pages?  -1: the system does not say. */
 static int has_large_pages(const char *p) {
   FILE *f = fopen("/proc/self/smaps", "r");
@@ -489,6 +541,7 @@ int main(void) {
     test_fault();
     test_tools(&t);
     test_together(&t);
+    test_lanes(&t);
     test_assertions();
   } else {
     printf("1 skipped: no gcc\n");
