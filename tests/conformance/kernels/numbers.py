@@ -52,6 +52,30 @@ def fft_step(re_ptr, im_ptr, out_re_ptr, out_im_ptr, n, span, BLOCK: tl.constexp
 
 
 @triton.jit
+def fft_whole(re_ptr, im_ptr, out_re_ptr, out_im_ptr, N: tl.constexpr, STEPS: tl.constexpr):
+    """All radix-2 steps of one transform, whose halves are taken apart and joined in registers."""
+    i = tl.arange(0, N)
+    re, im = tl.load(re_ptr + i), tl.load(im_ptr + i)
+    for step in tl.static_range(STEPS):
+        SPAN: tl.constexpr = 1 << step
+        a_re, b_re = tl.split(tl.trans(tl.reshape(re, (2, N // 2))))
+        a_im, b_im = tl.split(tl.trans(tl.reshape(im, (2, N // 2))))
+        first = tl.arange(0, N // 2) // SPAN * SPAN
+        angle = first * (-2 * 3.141592653589793 / N)
+        cos, sin = tl.cos(angle), tl.sin(angle)
+        d_re, d_im = a_re - b_re, a_im - b_im
+        t_re, t_im = d_re * cos - d_im * sin, d_re * sin + d_im * cos
+        re = tl.join(tl.reshape(a_re + b_re, (N // 2 // SPAN, SPAN)),
+                     tl.reshape(t_re, (N // 2 // SPAN, SPAN)))
+        im = tl.join(tl.reshape(a_im + b_im, (N // 2 // SPAN, SPAN)),
+                     tl.reshape(t_im, (N // 2 // SPAN, SPAN)))
+        re = tl.reshape(tl.permute(re, (0, 2, 1)), (N, ))
+        im = tl.reshape(tl.permute(im, (0, 2, 1)), (N, ))
+    tl.store(out_re_ptr + i, re)
+    tl.store(out_im_ptr + i, im)
+
+
+@triton.jit
 def complex_multiply(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     """Interleaved complex numbers, taken apart and put together in registers."""
     i = tl.program_id(0) * 2 * BLOCK + tl.arange(0, 2 * BLOCK)

@@ -182,3 +182,16 @@ def bins_of_positions(out_ptr, limit, BINS: tl.constexpr):
     tl.store(out_ptr + 3 * BINS + bins, tl.histogram(i // 4 * 2, BINS))
     never = (tl.full((32, ), 1, tl.uint16) & 1) == 0
     tl.store(out_ptr + 4 * BINS + bins, tl.histogram(tl.full((32, ), BINS, tl.uint16), BINS, never))
+
+
+@triton.jit
+def likeliest_path(emitted_ptr, step_ptr, from_ptr, score_ptr, length, STATES: tl.constexpr):
+    """Viterbi's algorithm: the best predecessor of each state, the first of several equal ones."""
+    s = tl.arange(0, STATES)
+    step = tl.load(step_ptr + s[:, None] * STATES + s[None, :])
+    score = tl.load(emitted_ptr + s)
+    for t in range(1, length):
+        score, best = tl.max(score[:, None] + step, axis=0, return_indices=True)
+        tl.store(from_ptr + (t - 1) * STATES + s, best)
+        score += tl.load(emitted_ptr + t * STATES + s)
+    tl.store(score_ptr + s, score)

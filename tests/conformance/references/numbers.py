@@ -49,6 +49,18 @@ def fft_step(rng, n=128, span=8):
     return args, dict(BLOCK=64), "cdiv(n // 2, BLOCK)", expected
 
 
+@case(FILE, tol=1e-5)
+@case(FILE, tol=1e-5, n=4)
+@case(FILE, tol=1e-5, n=256, options=("--num-warps", "8"))
+def fft_whole(rng, n=64):
+    re, im = normal(rng, n), normal(rng, n)
+    y = np.fft.fft(re + 1j * im)
+    args = dict(re_ptr=re, im_ptr=im, out_re_ptr=new("empty", "f32", n),
+                out_im_ptr=new("empty", "f32", n))
+    expected = dict(out_re_ptr=y.real, out_im_ptr=y.imag)
+    return args, dict(N=n, STEPS=n.bit_length() - 1), "1", expected
+
+
 @case(FILE, tol=1e-6)
 @case(FILE, tol=1e-6, n=1)
 @case(FILE, tol=1e-6, n=128)

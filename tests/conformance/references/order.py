@@ -151,3 +151,19 @@ def bins_of_positions(rng, bins=8, limit=9):
     counts = [np.bincount(x[(x >= 0) & (x < bins)], minlength=bins) for x in lists]
     args = dict(out_ptr=new("empty", "i32", len(lists), bins), limit=limit)
     return args, dict(BINS=bins), "1", dict(out_ptr=np.stack(counts))
+
+
+@case(FILE, tol=0)
+@case(FILE, tol=0, length=2, states=4)
+@case(FILE, tol=0, length=9, states=32)
+def likeliest_path(rng, length=20, states=16):
+    emitted = rng.integers(-3, 4, (length, states)).astype(np.float32)
+    step = rng.integers(-2, 3, (states, states)).astype(np.float32)
+    score, best = emitted[0], []
+    for t in range(1, length):
+        best.append((score[:, None] + step).argmax(0))
+        score = (score[:, None] + step).max(0) + emitted[t]
+    args = dict(emitted_ptr=emitted, step_ptr=step, length=length,
+                from_ptr=new("empty", "i32", length - 1, states),
+                score_ptr=new("empty", "f32", states))
+    return args, dict(STATES=states), "1", dict(from_ptr=np.stack(best), score_ptr=score)
