@@ -337,8 +337,9 @@ TORCH_PYTHON ?= $(need_python)
 TORCH_TESTS := $(addprefix python/,torch_backend torch_attention torch_mixed torch_warm \
   torch_kernels torch_regions torch_hooks torch_standalone torch_logits torch_errors \
   torch_aliases torch_fourier torch_strides torch_devices torch_settings torch_flex \
-  torch_operators torch_composites torch_failures torch_refused \
-  torch_numbers torch_dtypes torch_weights training)
+  torch_operators torch_composites torch_failures torch_refused torch_numbers torch_dtypes \
+  torch_weights torch_memory torch_lifetime torch_indices torch_indexing torch_rows \
+  torch_collectives training)
 torch: $B/torch-$(or $(TORCH),$(TORCH_USUAL))/ready
 check-torch: torch all python
 	$(call run_torch,$(or $(TORCH),$(TORCH_USUAL))) $(TORCH_TESTS)
