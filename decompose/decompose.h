@@ -104,4 +104,19 @@ Node *decompose_replacing_part(Build *b, const ReplacedPart *p);
  * of each row at most is not 0 (training/one_hot_sums.c); NULL: that is not known. */
 Node *decompose_sum_of_one(Build *b, Node *x, uint32_t axis);
 
+/* ---- recurrent layers (decompose_rnn.c, training/recurrent_gradients.c) ---- */
+
+/* The order of gates in weights is PyTorch's: of GRU reset, update, new; of LSTM input, forget,
+ * cell, output. */
+typedef enum { RNN_TANH, RNN_RELU, RNN_GRU, RNN_LSTM } RnnKind;
+
+enum { RNN_STEPS_MAX = 1024, RNN_GATES_MAX = 4 };
+
+/* The rows of a weight for each feature of the state. */
+int64_t decompose_rnn_gates(RnnKind kind);
+/* The argument `kind`, which inference has checked. */
+RnnKind decompose_rnn_kind(Build *b);
+/* Is their number known, and not too large? */
+bool decompose_rnn_can_write_out(Dim steps);
+
 #endif

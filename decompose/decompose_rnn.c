@@ -3,15 +3,11 @@
  *
  * Layers are written out step by step, for a number of steps that is known.  The product of all
  * inputs with the weight, which does not depend on the step before, is one for all steps. */
+#include <string.h>
+
 #include "decompose/decompose.h"
 
 /* ---- a layer ---- */
-
-enum { RNN_STEPS_MAX = 1024 };
-
-/* The order of gates in weights is PyTorch's: of GRU reset, update, new; of LSTM input, forget,
- * cell, output. */
-typedef enum { RNN_TANH, RNN_RELU, RNN_GRU, RNN_LSTM } RnnKind;
 
 typedef struct {
   RnnKind kind;
@@ -24,10 +20,17 @@ typedef struct {
   bool reset_first;   /* of GRU: the state is reset before it is multiplied, not after */
 } RnnLayer;
 
+/* States, and what the gradient of a step needs of it. */
 typedef struct {
-  Node *all;   /* [T, B, P]: the state after each step */
-  Node *state; /* [B, P]: after the last */
-  Node *cell;  /* of LSTM: [B, H] */
+  Node *state;                /* [B, P] */
+  Node *cell;                 /* of LSTM: [B, H] */
+  Node *gates[RNN_GATES_MAX]; /* [B, H] each; of GRU also the state's part of the new value */
+} RnnStep;
+
+typedef struct {
+  Node *all; /* [T, B, P]: the state after each step */
+  RnnStep *steps;
+  Node *state, *cell; /* after the last */
 } RnnResult;
 
 typedef struct {
@@ -56,39 +59,45 @@ static Node *state_product(const Rnn *r, Node *h) {
   return add_bias(r->b, times_transposed(r->b, h, r->l->state_weight), r->l->state_bias);
 }
 
-static Node *plain_step(const Rnn *r, Node *x, Node *h) {
-  Node *y = build_add(r->b, x, state_product(r, h));
+static void plain_step(const Rnn *r, Node *x, RnnStep *s) {
+  Node *y = build_add(r->b, x, state_product(r, s->state));
   bool relu = r->l->kind == RNN_RELU;
-  return build_op1(r->b, relu ? OP_aten_relu_default : OP_aten_tanh_default, y);
+  s->state = build_op1(r->b, relu ? OP_aten_relu_default : OP_aten_tanh_default, y);
 }
 
 /* The state's part of the new value: of the state as it is, or after it was reset. */
-static Node *new_part(const Rnn *r, Node *product, Node *h, Node *reset) {
-  if (!r->l->reset_first) return build_mul(r->b, reset, gate_slice(r, product, 1, 2));
+static Node *new_part(const Rnn *r, Node *product, RnnStep *s) {
+  Node *reset = s->gates[0];
+  if (!r->l->reset_first) {
+    s->gates[3] = gate_slice(r, product, 1, 2);
+    return build_mul(r->b, reset, s->gates[3]);
+  }
   Node *w = gate_slice(r, r->l->state_weight, 0, 2), *bias = r->l->state_bias;
-  Node *y = times_transposed(r->b, build_mul(r->b, reset, h), w);
+  Node *y = times_transposed(r->b, build_mul(r->b, reset, s->state), w);
   return add_bias(r->b, y, bias ? gate_slice(r, bias, 0, 2) : NULL);
 }
 
 /* (1 - update) * new + update * h, as new + update * (h - new). */
-static Node *gru_step(const Rnn *r, Node *x, Node *h) {
+static void gru_step(const Rnn *r, Node *x, RnnStep *s) {
   Build *b = r->b;
-  Node *product = state_product(r, h);
-  Node *reset = sigmoid(r, build_add(b, gate_slice(r, x, 1, 0), gate_slice(r, product, 1, 0)));
-  Node *update = sigmoid(r, build_add(b, gate_slice(r, x, 1, 1), gate_slice(r, product, 1, 1)));
-  Node *part = new_part(r, product, h, reset);
-  Node *fresh = tanh_of(r, build_add(b, gate_slice(r, x, 1, 2), part));
-  return build_add(b, fresh, build_mul(b, update, build_sub(b, h, fresh)));
+  Node *product = state_product(r, s->state);
+  for (int i = 0; i < 2; i++)
+    s->gates[i] = sigmoid(r, build_add(b, gate_slice(r, x, 1, i), gate_slice(r, product, 1, i)));
+  Node *part = new_part(r, product, s);
+  Node *fresh = s->gates[2] = tanh_of(r, build_add(b, gate_slice(r, x, 1, 2), part));
+  s->state = build_add(b, fresh, build_mul(b, s->gates[1], build_sub(b, s->state, fresh)));
 }
 
-static Node *lstm_step(const Rnn *r, Node *x, Node *h, Node **cell) {
+static void lstm_step(const Rnn *r, Node *x, RnnStep *s) {
   Build *b = r->b;
-  Node *all = build_add(b, x, state_product(r, h));
-  Node *in = sigmoid(r, gate_slice(r, all, 1, 0)), *keep = sigmoid(r, gate_slice(r, all, 1, 1));
-  Node *fresh = tanh_of(r, gate_slice(r, all, 1, 2)), *out = sigmoid(r, gate_slice(r, all, 1, 3));
-  *cell = build_add(b, build_mul(b, keep, *cell), build_mul(b, in, fresh));
-  Node *y = build_mul(b, out, tanh_of(r, *cell));
-  return r->l->projection ? times_transposed(b, y, r->l->projection) : y;
+  Node *all = build_add(b, x, state_product(r, s->state)), **gates = s->gates;
+  for (int i = 0; i < RNN_GATES_MAX; i++) {
+    Node *gate = gate_slice(r, all, 1, i);
+    gates[i] = i == 2 ? tanh_of(r, gate) : sigmoid(r, gate);
+  }
+  s->cell = build_add(b, build_mul(b, gates[1], s->cell), build_mul(b, gates[0], gates[2]));
+  s->state = build_mul(b, gates[3], tanh_of(r, s->cell));
+  if (r->l->projection) s->state = times_transposed(b, s->state, r->l->projection);
 }
 
 /* x[T, B, I] times the weight: [T, B, gates * H]. */
@@ -100,22 +109,23 @@ static Node *all_inputs(Build *b, const RnnLayer *l, Node *x) {
   return build_view(b, add_bias(b, y, l->input_bias), 3, shape);
 }
 
-/* x [T, B, I], state [B, P], cell [B, H] or NULL. */
+/* x [T, B, gates * H]: the products of inputs; state [B, P], cell [B, H] or NULL. */
 static RnnResult build_rnn(Build *b, const RnnLayer *l, Node *x, Node *state, Node *cell) {
-  static const int64_t gates[] = {[RNN_TANH] = 1, [RNN_RELU] = 1, [RNN_GRU] = 3, [RNN_LSTM] = 4};
-  Dim rows = l->input_weight->type.shape[0];
-  Rnn r = {b, l, dim_floordiv(b->in.g->dims, rows, build_const(b, gates[l->kind]))};
+  Dim gates = build_const(b, decompose_rnn_gates(l->kind));
+  Rnn r = {b, l, dim_floordiv(b->in.g->dims, x->type.shape[2], gates)};
   int64_t steps = x->type.shape[0]->value;
   Node **states = ARENA_ARRAY(b->in.g->arena, Node *, (size_t)steps);
-  x = all_inputs(b, l, x);
+  RnnStep *each = ARENA_ARRAY(b->in.g->arena, RnnStep, (size_t)steps), s = {state, cell, {0}};
   for (int64_t i = 0; i < steps; i++) {
     int64_t t = l->backward ? steps - 1 - i : i;
     Node *now = build_select(b, x, 0, build_const(b, t));
-    if (l->kind == RNN_LSTM) state = lstm_step(&r, now, state, &cell);
-    else state = l->kind == RNN_GRU ? gru_step(&r, now, state) : plain_step(&r, now, state);
-    states[t] = build_unsqueeze(b, state, 0);
+    if (l->kind == RNN_LSTM) lstm_step(&r, now, &s);
+    else if (l->kind == RNN_GRU) gru_step(&r, now, &s);
+    else plain_step(&r, now, &s);
+    states[t] = build_unsqueeze(b, s.state, 0);
+    each[t] = s;
   }
-  return (RnnResult){build_cat(b, (uint32_t)steps, states, 0), state, cell};
+  return (RnnResult){build_cat(b, (uint32_t)steps, states, 0), each, s.state, s.cell};
 }
 
 /* ---- networks and cells ---- */
@@ -153,7 +163,7 @@ static Node *run_layer(Network *n, uint32_t layer, Node *x) {
     uint32_t i = layer * n->directions + k;
     RnnLayer l = layer_at(n, i);
     Node *state = layer_of(n->b, n->states, i), *cell = layer_of(n->b, n->cells, i);
-    RnnResult r = build_rnn(n->b, &l, x, state, cell);
+    RnnResult r = build_rnn(n->b, &l, all_inputs(n->b, &l, x), state, cell);
     sides[k] = r.all;
     n->last_states[i] = build_unsqueeze(n->b, r.state, 0);
     if (r.cell) n->last_cells[i] = build_unsqueeze(n->b, r.cell, 0);
@@ -168,8 +178,7 @@ enum { ALL_STEPS_MAX = 8192 }; /* of all layers and directions together */
 static bool can_write_out(Build *b, const Node *x, uint32_t layers) {
   bool drops = infer_bool(&b->in, "train") && infer_number(&b->in, "dropout") > 0;
   Dim steps = x->type.shape[infer_bool(&b->in, "batch_first") ? 1 : 0];
-  return !drops && dim_is_int(steps) && steps->value > 0 && steps->value <= RNN_STEPS_MAX &&
-         steps->value * layers <= ALL_STEPS_MAX;
+  return !drops && decompose_rnn_can_write_out(steps) && steps->value * layers <= ALL_STEPS_MAX;
 }
 
 static Node *run_network(Build *b, Network *n) {
@@ -218,7 +227,8 @@ static RnnResult build_rnn_step(Build *b, RnnKind kind, Node *state, Node *cell)
                 .state_weight = build_input(b, "w_hh"),
                 .input_bias = build_input(b, "b_ih"),
                 .state_bias = build_input(b, "b_hh")};
-  return build_rnn(b, &l, build_unsqueeze(b, build_input(b, "input"), 0), state, cell);
+  Node *x = all_inputs(b, &l, build_unsqueeze(b, build_input(b, "input"), 0));
+  return build_rnn(b, &l, x, state, cell);
 }
 
 Node *decompose_lstm_cell(Build *b) {
@@ -239,3 +249,52 @@ static Node *plain_cell(Build *b, RnnKind kind) {
 Node *decompose_gru_cell(Build *b) { return plain_cell(b, RNN_GRU); }
 Node *decompose_rnn_tanh_cell(Build *b) { return plain_cell(b, RNN_TANH); }
 Node *decompose_rnn_relu_cell(Build *b) { return plain_cell(b, RNN_RELU); }
+
+/* ---- a direction of a layer ---- */
+
+int64_t decompose_rnn_gates(RnnKind kind) {
+  return kind == RNN_LSTM ? RNN_GATES_MAX : kind == RNN_GRU ? 3 : 1;
+}
+
+RnnKind decompose_rnn_kind(Build *b) {
+  static const char *const names[] = {
+      [RNN_TANH] = "tanh", [RNN_RELU] = "relu", [RNN_GRU] = "gru", [RNN_LSTM] = "lstm"};
+  Name name = infer_string(&b->in, "kind");
+  RnnKind kind = RNN_TANH;
+  while (kind < RNN_LSTM && strcmp(names[kind], name)) kind++;
+  return kind;
+}
+
+bool decompose_rnn_can_write_out(Dim steps) {
+  return dim_is_int(steps) && steps->value > 0 && steps->value <= RNN_STEPS_MAX;
+}
+
+static Node *cells_of(Build *b, const RnnResult *r, uint32_t steps) {
+  Node **parts = ARENA_ARRAY(b->in.g->arena, Node *, steps);
+  for (uint32_t t = 0; t < steps; t++) parts[t] = build_unsqueeze(b, r->steps[t].cell, 0);
+  return build_cat(b, steps, parts, 0);
+}
+
+/* [gates, T, B, H], each gate's steps after each other in memory. */
+static Node *gates_of(Build *b, const RnnResult *r, uint32_t steps) {
+  uint32_t n = 0;
+  Node **parts = ARENA_ARRAY(b->in.g->arena, Node *, steps * RNN_GATES_MAX);
+  for (uint32_t i = 0; i < RNN_GATES_MAX; i++)
+    for (uint32_t t = 0; t < steps; t++) parts[n++] = build_unsqueeze(b, r->steps[t].gates[i], 0);
+  return build_cat(b, n, parts, 0);
+}
+
+Node *decompose_recurrent(Build *b) {
+  RnnLayer l = {.kind = decompose_rnn_kind(b),
+                .state_weight = build_input(b, "weight"),
+                .state_bias = build_input(b, "bias"),
+                .projection = build_input(b, "projection"),
+                .backward = infer_bool(&b->in, "reverse")};
+  Node *x = build_input(b, "input");
+  if (!decompose_rnn_can_write_out(x->type.shape[0])) return NULL;
+  RnnResult r = build_rnn(b, &l, x, build_input(b, "hx"), build_input(b, "cx"));
+  uint32_t steps = (uint32_t)x->type.shape[0]->value;
+  Node *cells = l.kind == RNN_LSTM ? cells_of(b, &r, steps) : NULL;
+  Node *gates = l.kind == RNN_LSTM || l.kind == RNN_GRU ? gates_of(b, &r, steps) : NULL;
+  return build_results(b, 3, (Node *[]){r.all, cells, gates});
+}

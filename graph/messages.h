@@ -130,6 +130,7 @@
 #define E_GRAPH_PER_AXIS "'%s' has %u items: one, or %u are needed"
 #define E_GRAPH_PADDING "padding is 'same' or 'valid', not '%s'"
 #define E_GRAPH_POOL_PADDING "the padding %s must be from 0 to half of the window, which is %s"
+#define E_GRAPH_RNN_KIND "a recurrent layer's kind is 'tanh', 'relu', 'gru' or 'lstm', not '%s'"
 #define E_GRAPH_RNN_PARAMS "%u weights or states are given; %u are needed"
 #define E_GRAPH_WINDOW "the window of %s is larger than the padded size of %s"
 #define E_GRAPH_SAME_STRIDE "padding 'same' needs strides of 1"

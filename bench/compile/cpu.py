@@ -59,10 +59,9 @@ EXPORTED = ("onnx", "file")  # sides that take an exported program, of inference
 OF_INT8 = 3e-2
 TOLERANCE = {"inference": 1e-3, "training": 3e-2, "adamw": 1e-3, "sgd": 1e-3}
 MODELS = {**MODELS, **VISION, **TEXT, **INT8}
-UNTRAINED = ("lstm", "gru", *INT8)  # AOTAutograd does not trace training of recurrent layers
 STEPS = ("bert", "resnet50")  # whose optimizers' steps are timed as well
 CASES = [f"{name} inference" for name in MODELS]
-CASES += [f"{name} training" for name in MODELS if name not in UNTRAINED]
+CASES += [f"{name} training" for name in MODELS if name not in INT8]
 CASES += [f"{name} {kind}" for name in STEPS for kind in ("adamw", "sgd")]
 UNCOUNTED = 0.02  # seconds
 

@@ -1,4 +1,5 @@
-/* Recurrent networks: lstm, gru, rnn_tanh, rnn_relu. */
+/* Recurrent networks: lstm, gru, rnn_tanh, rnn_relu; and one direction of a layer alone, with what
+ * its gradient needs. */
 #include <string.h>
 
 #include "graph/messages.h"
@@ -84,4 +85,92 @@ void infer_lstm(Infer *in) {
 void infer_rnn(Infer *in) {
   bool gru = in->n->op->id == OP_aten_gru_input;
   network(in, &(Network){.state = infer_tensor(in, "hx"), .gates = gru ? 3 : 1});
+}
+
+/* ---- nereid.recurrent and its gradient ---- */
+
+typedef struct {
+  bool lstm, gru;
+  Dim batch, width, out; /* of states; of results, which may be projected */
+  const ValueType *state;
+} Direction;
+
+/* How many gates a weight has rows for. */
+static int64_t gates_of(Infer *in, Direction *d) {
+  Name kind = infer_string(in, "kind");
+  d->lstm = !strcmp(kind, "lstm");
+  d->gru = !strcmp(kind, "gru");
+  if (!d->lstm && !d->gru && strcmp(kind, "tanh") && strcmp(kind, "relu"))
+    infer_fail(in, E_GRAPH_RNN_KIND, kind);
+  return d->lstm ? 4 : d->gru ? 3 : 1;
+}
+
+/* x, if it is given, has that dtype and these sizes. */
+static void check_shape(Infer *in, const Direction *d, const ValueType *x, uint32_t rank,
+                        const Dim *shape) {
+  if (!x) return;
+  infer_rank(in, x, rank, rank);
+  infer_same_dtype(in, d->state, x);
+  for (uint32_t i = 0; i < rank; i++)
+    check_size(in, x->shape[i], shape[i], "a recurrent layer's operands");
+}
+
+static Direction direction(Infer *in) {
+  Direction d = {.state = infer_tensor(in, "hx")};
+  const ValueType *weight = infer_tensor(in, "weight"), *cell = infer_optional_tensor(in, "cx");
+  const ValueType *projection = infer_optional_tensor(in, "projection");
+  infer_rank(in, d.state, 2, 2);
+  infer_rank(in, weight, 2, 2);
+  infer_need_float(in, d.state->dtype);
+  d.batch = d.state->shape[0];
+  d.out = d.state->shape[1];
+  d.width = infer_exact_div(in, weight->shape[0], gates_of(in, &d));
+  check_shape(in, &d, weight, 2, (Dim[]){weight->shape[0], d.out});
+  if (!cell == d.lstm || (projection && !d.lstm))
+    infer_fail(in, E_GRAPH_RNN_PARAMS, cell ? 2u : 1u, d.lstm ? 2u : 1u);
+  check_shape(in, &d, cell, 2, (Dim[]){d.batch, d.width});
+  check_shape(in, &d, projection, 2, (Dim[]){d.out, d.width});
+  if (!projection) check_size(in, d.out, d.width, "a recurrent layer's operands");
+  return d;
+}
+
+/* A tensor without elements where a kind has none. */
+static ValueType where(Infer *in, const Direction *d, bool there, uint32_t rank, const Dim *shape) {
+  Dim none[] = {infer_const(in, 0)};
+  return infer_type(in, d->state->dtype, there ? rank : 1, there ? shape : none);
+}
+
+void infer_recurrent(Infer *in) {
+  Direction d = direction(in);
+  const ValueType *x = infer_tensor(in, "input"), *weight = infer_tensor(in, "weight");
+  infer_rank(in, x, 3, 3);
+  Dim steps = x->shape[0];
+  check_shape(in, &d, x, 3, (Dim[]){steps, d.batch, weight->shape[0]});
+  check_shape(in, &d, infer_optional_tensor(in, "bias"), 1, weight->shape);
+  infer_bool(in, "reverse");
+  ValueType items[] = {
+      where(in, &d, true, 3, (Dim[]){steps, d.batch, d.out}),
+      where(in, &d, d.lstm, 3, (Dim[]){steps, d.batch, d.width}),
+      where(in, &d, d.lstm || d.gru, 4, (Dim[]){infer_const(in, 4), steps, d.batch, d.width})};
+  infer_set_list(in, 3, items);
+}
+
+void infer_recurrent_backward(Infer *in) {
+  Direction d = direction(in);
+  const ValueType *out = infer_tensor(in, "out"), *weight = infer_tensor(in, "weight");
+  infer_rank(in, out, 3, 3);
+  Dim steps = out->shape[0], outs[] = {steps, d.batch, d.out}, cells[] = {steps, d.batch, d.width};
+  Dim each[] = {infer_const(in, 4), steps, d.batch, d.width};
+  Dim rows[] = {steps, d.batch, weight->shape[0]};
+  check_shape(in, &d, out, 3, outs);
+  check_shape(in, &d, infer_optional_tensor(in, "grad_out"), 3, outs);
+  infer_bool(in, "reverse");
+  if (d.lstm) check_shape(in, &d, infer_optional_tensor(in, "grad_cells"), 3, cells);
+  if (d.lstm) check_shape(in, &d, infer_tensor(in, "cells"), 3, cells);
+  if (d.lstm || d.gru) check_shape(in, &d, infer_tensor(in, "gates"), 4, each);
+  bool projects = infer_optional_tensor(in, "projection") != NULL;
+  ValueType items[] = {where(in, &d, true, 3, rows), where(in, &d, d.gru, 3, rows),
+                       where(in, &d, true, 2, outs + 1), where(in, &d, d.lstm, 2, cells + 1),
+                       where(in, &d, projects, 3, outs)};
+  infer_set_list(in, 5, items);
 }

@@ -14,6 +14,7 @@ from nereid.torch_backend.base.layout import is_known
 from nereid.torch_backend.decompositions.eager_strides import (composites_with_eager_strides,
                                                                    plain_one_hot)
 from nereid.torch_backend.decompositions.lacking import expanded_with_dtypes
+from nereid.torch_backend.decompositions.recurrent import recurrent_forms
 
 aten = torch.ops.aten
 
@@ -88,6 +89,7 @@ def composite_forms():
              if operator.py_kernels.get(key) in (None, _pytorch_matmul)}
     forms.update({(aten.lstm.input, key): _lstm for key in _LSTM_KEYS
                   if _pytorch_lstm and aten.lstm.input.py_kernels.get(key) is _pytorch_lstm})
+    forms.update(recurrent_forms(forms))
     forms.update(composites_with_eager_strides())
     forms.update(expanded_with_dtypes(forms))
     forms.update({place: None for place in _KEPT if place[1] in place[0].py_kernels})
