@@ -17,8 +17,8 @@ _PYTORCH = "torch._decomp.decompositions"  # the module of PyTorch's forms
 _STEPS_MOST = 1024  # that the planner writes out
 
 _library = torch.library.Library("nereid", "FRAGMENT")
-# The results of all steps: states [T, B, P], cells [T, B, H] and gates [4, T, B, H]; the latter two have no
-# elements where a kind has none.
+# Results have all steps: states [T, B, P], cells [T, B, H] and gates [4, T, B, H]; the latter two
+# have no elements where a kind has none.
 _library.define("recurrent(Tensor input, Tensor hx, Tensor? cx, Tensor weight, Tensor? bias, "
                 "Tensor? projection, str kind, bool reverse) -> (Tensor, Tensor, Tensor)")
 # Gradients of the input, of what the state's product gives (of GRU, where it is another one), of
