@@ -2,7 +2,7 @@
 """PyTorch's hooks for backends: the backend's name by `import nereid` alone, functions that
 aot_compile() writes and another process loads, artifacts that carry executables, and regions that
 are compiled once."""
-import contextlib, importlib, itertools, json, os, pathlib, shutil, subprocess, sys, tempfile
+import contextlib, importlib, json, os, pathlib, shutil, subprocess, sys, tempfile
 import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -385,85 +385,21 @@ def check_written_regions():
                         f"{name}: {watch.reasons()}, {watch.texts()}")
 
 
-def check_rules():
+def check_fake_results():
     """Compilations that overlap leave PyTorch's rules as they were."""
-    from torch._decomp import meta_table
     from torch._subclasses.fake_impls import op_implementations_dict as rules
 
     from nereid.torch_backend.decompositions.fake_results import fake_results
-    from nereid.torch_backend.decompositions.quick_results import quick_results
 
-    for make in (fake_results, quick_results):
-        before, results = (dict(rules), dict(meta_table)), make()
-        first, second = contextlib.ExitStack(), contextlib.ExitStack()
-        first.enter_context(results)
-        second.enter_context(results)
-        changed = (dict(rules), dict(meta_table))
-        first.close()
-        tally.check((rules, meta_table) == changed != before,
-                    f"{make.__name__}: rules hold until the last compilation ends")
-        second.close()
-        tally.check((rules, meta_table) == before, f"{make.__name__}: and are PyTorch's after it")
-
-
-def _described(value) -> tuple:
-    return (value.shape, value.stride(), value.dtype, value.device, value.requires_grad)
-
-
-def _fake(operator, args) -> tuple:
-    """What fake tensors say of a call's results, how often operands were written; or an error."""
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    FakeTensorMode.cache_clear()
-    with FakeTensorMode() as mode:
-        given = [mode.from_tensor(x) if isinstance(x, torch.Tensor) else x for x in args]
-        try:
-            found = operator(*given)
-        except Exception as error:
-            return type(error), str(error)
-    found = found if isinstance(found, tuple) else (found,)
-    versions = [x._version for x in given if isinstance(x, torch.Tensor)]
-    return [_described(x) for x in found], versions
-
-
-def _layouts(shape, dtype):
-    """Tensors of a shape whose elements have several orders in memory."""
-    x = torch.zeros(shape, dtype=dtype)
-    yield x
-    yield x.transpose(0, -1).contiguous().transpose(0, -1)
-    yield torch.zeros((*shape[:-1], shape[-1] + 2), dtype=dtype)[..., :shape[-1]]
-    yield torch.zeros((1, *shape[1:]), dtype=dtype).expand(shape)
-    if len(shape) == 4:
-        yield x.to(memory_format=torch.channels_last)
-    if len(shape) == 5:
-        yield x.to(memory_format=torch.channels_last_3d)
-
-
-def check_quick_results():
-    """They are those of PyTorch's decompositions."""
-    from nereid.torch_backend.decompositions.quick_results import quick_results
-
-    aten = torch.ops.aten
-    shapes = [(4, 3), (1, 3), (2, 3, 5), (2, 3, 4, 5), (2, 1, 4, 5), (1, 3, 1, 1), (4, 3, 1, 1),
-              (2, 3, 4, 1), (0, 3, 4, 4), (2, 3, 4, 5, 2), (3, 3, 1, 2, 1)]
-    dtypes = [(torch.float32, torch.float32), (torch.bfloat16, torch.float32),
-              (torch.bfloat16, torch.bfloat16), (torch.float64, torch.float32)]
-    for shape, (dtype, wide) in itertools.product(shapes, dtypes):
-        for x in _layouts(shape, dtype):
-            rows = [torch.zeros(shape[1], dtype=wide) for _ in range(4)]
-            calls = [(aten._native_batch_norm_legit_no_training.default, (x, *rows, .1, 1e-5)),
-                     (aten._native_batch_norm_legit_no_training.default,
-                      (x, None, None, *rows[2:], .1, 1e-5)),
-                     (aten.hardswish.default, (x,)), (aten.hardsigmoid.default, (x,))]
-            for trains in (False, True):
-                calls += [(operator.default, (x, *rows, trains, .1, 1e-5)) for operator in (
-                    aten._native_batch_norm_legit, aten._native_batch_norm_legit_functional)]
-            for operator, args in calls:
-                theirs = _fake(operator, args)
-                with quick_results():
-                    ours = _fake(operator, args)
-                tally.check(ours == theirs, f"{operator} of {shape}, {x.stride()}, {dtype}, "
-                            f"{wide}: {ours}, PyTorch {theirs}")
+    before, results = dict(rules), fake_results()
+    first, second = contextlib.ExitStack(), contextlib.ExitStack()
+    first.enter_context(results)
+    second.enter_context(results)
+    changed = dict(rules)
+    first.close()
+    tally.check(rules == changed != before, "rules hold until the last compilation ends")
+    second.close()
+    tally.check(rules == before, "and are PyTorch's after it")
 
 
 def check_graph_texts():
@@ -500,8 +436,7 @@ def main():
         check_region_dropout()
         check_written_regions()
         check_offload()
-    check_rules()
-    check_quick_results()
+    check_fake_results()
     check_graph_texts()
 
 

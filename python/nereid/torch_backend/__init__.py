@@ -29,7 +29,6 @@ from nereid.torch_backend.cache.ahead import StoredFunction, asks_for_bytes
 from nereid.torch_backend.contradictions import repeated_by_pytorch
 from nereid.torch_backend.decompositions.composites import composite_forms
 from nereid.torch_backend.decompositions.fake_results import fake_results
-from nereid.torch_backend.decompositions.quick_results import quick_results, while_traced
 from nereid.torch_backend.decompositions.table import Decompositions
 from nereid.torch_backend.passes.attention import keep_attention, repeat_masks
 from nereid.torch_backend.passes.budget import partition_by_budget
@@ -59,11 +58,9 @@ class Embedding:
 
 _programs = Programs()
 _fake_results = fake_results()
-_quick_results = quick_results()
 _no_texts = no_graph_texts()
 _numbers = itertools.count()
 log.start()
-while_traced(_quick_results)
 
 
 def _keep_saved() -> None:
@@ -202,7 +199,6 @@ def _differentiate(module: torch.fx.GraphModule, inputs, settings: Settings, rec
         context.enter_context(_no_collections())
         context.enter_context(composite_forms())
         context.enter_context(_fake_results)
-        context.enter_context(_quick_results)
         context.enter_context(_no_texts)
         if stores:
             loaded = context.enter_context(cache_of(settings, inputs))
