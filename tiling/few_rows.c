@@ -82,9 +82,11 @@ int64_t few_rows_part(int64_t rows, const FewRows *f) {
   return BYTES_MOST / (rows * f->width * f->fields * (int64_t)sizeof(float));
 }
 
-/* Two columns at once read each vector of x once, and two streams of memory. */
+/* Two columns at once read each vector of x once.  They are also two streams of memory, which pay
+ * where kernels ask for it ahead; processors that do so by themselves follow one better. */
 int few_rows_at_once(int64_t rows, const FewRows *f) {
   enum { ROWS = 3, FIELDS = 8 };
-  bool pays = rows >= ROWS || f->fields >= FIELDS;
-  return pays && machine_find("cpu")->lanes == LANES ? 2 : 1;
+  const Machine *m = machine_find("cpu");
+  bool pays = rows >= ROWS || (f->fields >= FIELDS && machine_has(m, HAS_FAR_STREAMS));
+  return pays && m->lanes == LANES ? 2 : 1;
 }
