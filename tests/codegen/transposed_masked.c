@@ -59,7 +59,8 @@ typedef double vf64 VECTOR(double);
  * the products of so many numbers of each row, left_step bytes apart, and of vectors,
  * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`
  * bytes after these is prefetched, if it is not 0, and a line from `next` on for each
- * `every` numbers.  `before` changes the sums first, `turn` each number.  Kinds of sums:
+ * `every` numbers.  `before` computes what `off` takes off each sum first, `turn` changes
+ * each number.  Kinds of sums:
  * ADDED to those in memory; MADE there, from zeros; STORED by the function `sums_row`, in
  * rows of results, of which NULL is none.
  * It is compiled at -O2 where the rest of a unit is not. */
@@ -78,16 +79,16 @@ typedef double vf64 VECTOR(double);
 #define STORED_BEGIN MADE_BEGIN
 #define STORED_END(V, store, s) if (sums[i]) store(sums[i] + j * vector, s, stream)
 #define BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, \
-    every, V, load, vload, vsplat, add, before, turn) \
+    every, V, load, vload, vsplat, add, before, off, turn) \
   ADDING void name(kind##_PLACE, char *const *left, char *const *right, int steps, \
       int64_t depth, const char *next) { \
     (void)next; \
     const int64_t vector = sizeof(V); \
+    before(vectors, right_row, V, vload, vsplat, add) \
     V s[(rows) * (vectors)]; \
     UNROLL(rows) for (int i = 0; i < rows; i++) \
       UNROLL(vectors) for (int j = 0; j < vectors; j++) \
-        s[i * vectors + j] = kind##_BEGIN(V, sums_row); \
-    before(rows, vectors, right_row, V, vload, vsplat, add) \
+        s[i * vectors + j] = kind##_BEGIN(V, sums_row) off(j); \
     for (; steps > 0; steps--, left += rows, right++) { \
       const char *a[rows], *y = *right; \
       UNROLL(rows) for (int i = 0; i < rows; i++) a[i] = left[i]; \
@@ -117,7 +118,7 @@ typedef double vf64 VECTOR(double);
 #ifndef NEREID_BLOCK_OF_SUMS
 #define NEREID_BLOCK_OF_SUMS
 #define SUMS_AS_ARE(...)
-#define BLOCK_OF_SUMS(...) BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE)
+#define BLOCK_OF_SUMS(...) BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE, SUMS_AS_ARE)
 #endif
 #ifndef NEREID_memcpy
 #define NEREID_memcpy
