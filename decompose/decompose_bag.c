@@ -169,5 +169,6 @@ Node *decompose_embedding_bag(Build *b) {
   b->items[1] = x.bag;
   b->items[2] = mode == BAG_SUM ? build_full(b, 1, &x.bags, build_int(b, 0), DT_I64) : count;
   b->items[3] = mode == BAG_MAX ? largest_index(b, &x, y) : b->items[2];
+  for (int i = 1; i < 4; i++) b->items[i] = build_to(b, b->items[i], t[i].dtype);
   return NULL;
 }

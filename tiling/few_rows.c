@@ -75,7 +75,7 @@ bool few_rows_joins(int64_t rows, int64_t fields, const Node *memory, Dim offset
          memory->type.dtype == DT_U8 && dim_divisible(offset, FEW_ROWS_BYTES);
 }
 
-/* One row waits for weights, and machines of fewer lanes for products. */
+/* A single row waits for weights, and machines of fewer lanes for products. */
 int64_t few_rows_part(int64_t rows, const FewRows *f) {
   enum { BYTES_MOST = 32 << 10 };
   if (rows == 1 || machine_find("cpu")->lanes != LANES) return 0;

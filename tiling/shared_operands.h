@@ -14,7 +14,7 @@ typedef struct {
   uint32_t nids;
 } SharedOperands;
 
-/* In `arena`. */
+/* The result is in `arena`. */
 SharedOperands shared_operands_find(Graph *g, Arena *arena);
 /* Is a product's right operand, which each run is given, packed for it and others of few rows? */
 bool shared_operands_pack(const SharedOperands *s, Graph *g, const Node *product);

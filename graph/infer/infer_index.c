@@ -269,7 +269,8 @@ void infer_nereid_scatter(Infer *in) {
   in->result = *x;
 }
 
-/* A bag for each offset; the last one may only say where the others end. */
+/* A bag for each offset; the last one may only say where the others end.  Numbers of bags and of
+ * rows are of 32 bits where indices and offsets are. */
 void infer_embedding_bag(Infer *in) {
   const ValueType *table = infer_tensor(in, "weight"), *index = infer_tensor(in, "indices");
   const ValueType *offsets = infer_tensor(in, "offsets");
@@ -285,9 +286,11 @@ void infer_embedding_bag(Infer *in) {
   if (infer_bool(in, "include_last_offset")) bags = dim_sub(in->g->dims, bags, one);
   Dim shape[] = {bags, table->shape[1]};
   bool max = infer_int(in, "mode") == 2;
+  bool narrow = index->dtype == DT_I32 && offsets->dtype == DT_I32;
+  DType t = narrow ? DT_I32 : DT_I64;
   ValueType items[] = {infer_type(in, table->dtype, 2, shape),
-                       infer_type(in, DT_I64, 1, index->shape), infer_type(in, DT_I64, 1, &bags),
-                       infer_type(in, DT_I64, max ? 2 : 1, shape)};
+                       infer_type(in, t, 1, index->shape), infer_type(in, t, 1, &bags),
+                       infer_type(in, t, max ? 2 : 1, shape)};
   infer_set_list(in, 4, items);
 }
 

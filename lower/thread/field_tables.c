@@ -258,7 +258,7 @@ static Ref source_of_bits(const Fields *f, Ref x, const NestBlock *in, int64_t *
   }
 }
 
-/* The same field of a lane by one shift, if it takes more. */
+/* A lane's field by one shift, if it takes more. */
 static Ref of_word(Fields *f, NestBuilder *b, Ref index) {
   int64_t by = 0;
   Ref word = source_of_bits(f, index, b->block, &by);

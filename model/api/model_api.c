@@ -315,11 +315,11 @@ static int take_tensors(Model *m, const char *path) {
   return diag_errors(m->diags) ? report_model_errors(m) : 0;
 }
 
-/* A pipe can be read only once: *data has what comes, NULL if it is none. */
+/* A pipe and a terminal can be read only once: *data has what comes, NULL if it is a file. */
 static int read_pipe(Model *m, const char *path, const char **data, size_t *size) {
   struct stat st;
   *data = NULL;
-  if (stat(path, &st) || !S_ISFIFO(st.st_mode)) return 0;
+  if (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return 0;
   return files_read_most(m->arena, path, "a model of a pipe", 64, data, size);
 }
 

@@ -132,6 +132,15 @@ static uint32_t take_factors(const Few *x, Element *e, Element *scale) {
   }
 }
 
+/* Sets the weight's elements with their scales; gives false. */
+static bool take_whole(Few *x, int column) {
+  Node *right = x->k->group->nodes.data[0]->args[1].node;
+  x->scales = 0;
+  for (int64_t i = 0; i < x->f.fields; i++)
+    x->inner[i] = (Element){.node = right, .at = {sum_index(x, i), x->column[column]}};
+  return false;
+}
+
 /* Sets the weight's elements in groups of so many steps; false: its scales are not the same for all
  * fields. */
 static bool find_elements(Few *x, int column) {
@@ -145,7 +154,7 @@ static bool find_elements(Few *x, int column) {
     bool same = i == 0 || n == x->scales;
     for (uint32_t s = 0; s < n && same && i > 0; s++)
       same = fields_same_element(&scale[s], &x->scale[s]);
-    if (!same) return false;
+    if (!same) return take_whole(x, column);
     memcpy(x->scale, scale, sizeof scale);
     x->scales = n;
   }
@@ -188,66 +197,85 @@ static void find_groups(Few *x, int64_t k) {
 
 /* ---- words of bytes ---- */
 
+/* Byte `number` of a lane's word, an element of memory. */
+typedef struct {
+  Element byte; /* .node: NULL: not found */
+  Dim word;     /* which word of memory: lanes have neighbours */
+  int number;
+} WordByte;
+
 typedef struct {
   const Few *x;
   const Node *user;
   const Dim *at;
-  Element *bytes; /* .node: NULL: not found */
+  WordByte *byte;
 } Bytes;
 
-static void find_bytes(const Few *x, Node *n, const Dim *at, Element *bytes);
+static void find_byte(const Few *x, Node *n, const Dim *at, WordByte *byte);
 
-static void find_bytes_of_operand(Node **operand, void *ctx) {
+/* Is an element of memory that byte of words that lanes have one after the other?  Of several
+ * tensors some may be read in another order. */
+static bool is_byte(const Few *x, const Node *n, const Dim *at, WordByte *byte) {
+  Dims *d = x->k->graph->dims;
+  Dim first = dim_sub(d, linear_of_index(d, at, n->type.shape, n->type.rank),
+                      dim_int(d, byte->number));
+  byte->word = dim_floordiv(d, first, dim_int(d, FEW_ROWS_BYTES));
+  return dim_divisible(first, FEW_ROWS_BYTES) &&
+         !dim_mentions(dim_sub(d, byte->word, x->lane), x->lane);
+}
+
+static void find_byte_of_operand(Node **operand, void *ctx) {
   const Bytes *b = ctx;
   Dim at[GRAPH_RANK_MAX];
   if ((*operand)->type.kind != VALUE_TENSOR) return;
   broadcast_index(b->x->k->graph, b->user, b->at, *operand, at);
-  find_bytes(b->x, *operand, at, b->bytes);
+  find_byte(b->x, *operand, at, b->byte);
 }
 
 /* The element of memory, a byte of FEW_ROWS_BYTE fields, of which n's is computed. */
-static void find_bytes(const Few *x, Node *n, const Dim *at, Element *bytes) {
+static void find_byte(const Few *x, Node *n, const Dim *at, WordByte *byte) {
   Graph *g = x->k->graph;
   if (kernel_loads(x->k, n)) {
     Dim all = value_numel(g, &n->type);
     Dim weight = value_numel(g, &x->k->group->nodes.data[0]->args[1].node->type);
     if (n->type.dtype != DT_U8 || all->value * FEW_ROWS_BYTE != weight->value) return;
-    *bytes = (Element){.node = n};
-    memcpy(bytes->at, at, n->type.rank * sizeof *at);
+    WordByte found = {{.node = n}, NULL, byte->number};
+    if (!is_byte(x, n, at, &found)) return;
+    memcpy(found.byte.at, at, n->type.rank * sizeof *at);
+    *byte = found;
   } else if (n->kind == NODE_CALL && prim_is_view(n) && !prim_reads_size(n)) {
     Dim from[GRAPH_RANK_MAX];
     view_index(g, n, at, from);
-    find_bytes(x, view_operand(n), from, bytes);
+    find_byte(x, view_operand(n), from, byte);
   } else if (n->kind == NODE_CALL && prim_kind(n->op) == PRIM_POINTWISE) {
-    Bytes b = {x, n, at, bytes};
-    graph_each_use(n, find_bytes_of_operand, &b);
+    Bytes b = {x, n, at, byte};
+    graph_each_use(n, find_byte_of_operand, &b);
   }
 }
 
 /* Loads a vector of words, whose bytes become elements of memory that were loaded. */
 static void load_words(Few *x, int column) {
   Kernel *k = x->k;
-  Dims *d = k->graph->dims;
   Node *right = k->group->nodes.data[0]->args[1].node;
-  const char *word = NULL;
+  WordByte bytes[FEW_ROWS_BYTES];
+  unsigned axes = 0;
   if (x->f.fields != FEW_ROWS_BYTE * FEW_ROWS_BYTES) return;
   for (int i = 0; i < FEW_ROWS_BYTES; i++) {
-    unsigned axes = 0;
-    Element e = {.node = NULL};
     Dim at[] = {sum_index(x, (int64_t)FEW_ROWS_BYTE * i), x->column[column]};
-    find_bytes(x, right, at, &e);
-    if (!e.node) return;
-    if (!word) {
-      Dim offset = linear_of_index(d, e.at, e.node->type.shape, e.node->type.rank);
-      const char *index =
-          kernel_index(k, dim_floordiv(d, offset, dim_int(d, FEW_ROWS_BYTES)), &axes);
-      word = kernel_fresh(k, "word");
-      kernel_line(k, "%s = tl.load(%s.to(tl.pointer_type(tl.int32)) + %s%s)", word,
-                  kernel_buffer(k, e.node), index, kernel_hint(k, e.node, axes));
-    }
+    bytes[i] = (WordByte){.number = i};
+    find_byte(x, right, at, &bytes[i]);
+    if (!bytes[i].byte.node || bytes[i].byte.node != bytes[0].byte.node ||
+        bytes[i].word != bytes[0].word)
+      return;
+  }
+  Node *memory = bytes[0].byte.node;
+  const char *index = kernel_index(k, bytes[0].word, &axes), *word = kernel_fresh(k, "word");
+  kernel_line(k, "%s = tl.load(%s.to(tl.pointer_type(tl.int32)) + %s%s)", word,
+              kernel_buffer(k, memory), index, kernel_hint(k, memory, axes));
+  for (int i = 0; i < FEW_ROWS_BYTES; i++) {
     const char *byte = kernel_fresh(k, "byte");
     kernel_line(k, "%s = (%s >> %d) & 255", byte, word, 8 * i);
-    kernel_remember(k, e.node, e.at, (Value){byte, DT_I32});
+    kernel_remember(k, memory, bytes[i].byte.at, (Value){byte, DT_I32});
   }
 }
 

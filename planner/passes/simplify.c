@@ -225,7 +225,7 @@ static Node *zeros(Graph *g, Node *n) {
   return build_full(&b, n->type.rank, n->type.shape, build_int(&b, 0), n->type.dtype);
 }
 
-/* Of x, a tensor whose element at another place or the same is `given`. */
+/* The part of x, a tensor whose element at another place or the same is `given`. */
 static Node *part_of_replaced(Graph *g, Node *n, const Node *x, Place p, const char *given) {
   Place q;
   if (!read_place(g, x, &x->type, &q) || p.axis != q.axis) return NULL;

@@ -35,7 +35,8 @@ static int read_file_body(void *arg) {
   if (r->size >> 20 >= (size_t)r->mib) return too_large(r);
   size_t cap = r->size + 2, n = 0, got;
   char *data = arena_alloc(r->arena, cap);
-  while ((got = fread(data + n, 1, cap - n - 1, r->file)) > 0) {
+  /* A terminal may be read on after its end. */
+  while (!feof(r->file) && (got = fread(data + n, 1, cap - n - 1, r->file)) > 0) {
     n += got;
     if (n >> 20 >= (size_t)r->mib) return too_large(r);
     if (n + 1 == cap) {

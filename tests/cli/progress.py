@@ -52,6 +52,22 @@ def seen(arguments, env, status=0):
     return text.decode()
 
 
+def check_typed():
+    """A model that is typed ends with one end of input."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([NEREID, "graph", "-", "--emit", "graph"], stdin=theirs,
+                               stdout=subprocess.PIPE, text=True)
+    os.write(ours, GRAPH.encode() + b"\x04")
+    try:
+        printed = process.communicate(timeout=60)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        printed = "it waits for more"
+    tally.check("aten.neg.default(x)" in printed, f"a model that is typed: {printed}")
+    os.close(ours)
+    os.close(theirs)
+
+
 def tool(folder, name, text):
     path = pathlib.Path(folder, name)
     path.write_text("#!/bin/sh\n" + text)
@@ -106,4 +122,5 @@ with tempfile.TemporaryDirectory() as folder:
     tally.check("\x1b[K" not in text and "compile:" in text, f"with a log: {text!r}")
     quiet = subprocess.run([NEREID, *run, "cpu"], capture_output=True, text=True, env=slow)
     tally.check(quiet.stderr == "", f"a pipe: {quiet.stderr!r}")
+check_typed()
 sys.exit(tally.report())

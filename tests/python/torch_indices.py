@@ -158,6 +158,23 @@ def check_kernels():
         tally.check(there == (asserts and device == "cuda"), f"kernels on {device}: {kernels}")
 
 
+def check_narrow_bags():
+    """Indices and offsets of 32 bits, whose backward graph is of open sizes."""
+    for mode in "sum", "mean", "max":
+        table = torch.randn(20, 3, requires_grad=True)
+        found = []
+        for function in (torch.nn.functional.embedding_bag, torch.compile(
+                torch.nn.functional.embedding_bag, backend="nereid", dynamic=True)):
+            index = torch.arange(37, dtype=torch.int32) % 20
+            offsets = torch.tensor([0, 5, 5, 30], dtype=torch.int32)
+            table.grad = None
+            rows = function(index, table, offsets, mode=mode)
+            rows.square().sum().backward()
+            found.append((rows, table.grad))
+        same = all(torch.allclose(a, b, 1e-5, 1e-6) for a, b in zip(*found))
+        tally.check(same, f"bags of 32 bits: {mode}")
+
+
 def main():
     if "cuda" in sys.argv:
         check_all_gpu()
@@ -166,6 +183,7 @@ def main():
     for name in cases():
         check_cpu(name)
     check_training()
+    check_narrow_bags()
     check_kernels()
 
 

@@ -119,6 +119,33 @@ def check_frozen():
         tally.check(agree(compiled(x), net(x)), "a fused optimizer's step is not seen")
 
 
+def fields(q):
+    """Two numbers of four bits in each byte, as rows."""
+    return torch.stack([q & 15, q >> 4], -1).reshape(*q.shape[:-1], -1).float()
+
+
+def check_fields():
+    """One and two rows by weights of four bits that are made of two tensors, of one in two orders,
+    and of a number for each element of the sum."""
+    q = torch.randint(0, 256, (64, 64), dtype=torch.uint8)
+    forms = {"two tensors": lambda x, q, p, s: fields(q) * fields(p),
+             "another order": lambda x, q, p, s: fields(q) * fields(p.flip(1)),
+             "turned": lambda x, q, p, s: fields(q.t()) * fields(q),
+             "words turned": lambda x, q, p, s: fields(q) * fields(
+                 p.view(64, 4, 16).transpose(1, 2).reshape(64, 64)),
+             "one for each": lambda x, q, p, s: fields(q) * s}
+    for name, weight in forms.items():
+        for rows in 1, 2, 3:
+            torch._dynamo.reset()
+            given = torch.randn(rows, 128), q, q.flip(0), torch.randn(128)
+
+            def product(*given):
+                return given[0] @ weight(*given).t()
+
+            got = torch.compile(product, backend="nereid")(*given)
+            tally.check(agree(got, product(*given)), f"{rows} rows by fields, {name}")
+
+
 def main():
     torch.manual_seed(0)
     net = make()
@@ -141,4 +168,5 @@ if torch is None:
 else:
     main()
     check_frozen()
+    check_fields()
 sys.exit(tally.report())

@@ -448,7 +448,7 @@ static const char LONG[] =
     "    x = tl.load(out + i)\n"
     "    tl.store(out + i, (x * V + tl.cumsum(x, 0)).to(tl.int64))\n";
 
-/* One of eight lanes, whose text is longer than those of put_image(). */
+/* A kernel of eight lanes, whose text is longer than those of put_image(). */
 static nereid_image *long_image(nereid_device *d, int value) {
   char text[16];
   snprintf(text, sizeof text, "%d", value);

@@ -170,7 +170,9 @@ def _fits(input, states, params, batch_first) -> bool:
     tensors = (input, *states, *params)
     if torch.is_autocast_enabled("cpu") or input.dim() != 3:
         return False
-    steps = int(input.shape[1 if batch_first else 0])
+    steps, batch = int(input.shape[1 if batch_first else 0]), input.shape[0 if batch_first else 1]
+    if any(state.dim() != 3 or state.shape[1] != batch for state in states):  # eager broadcasts
+        return False
     return 0 < steps <= _STEPS_MOST and input.is_floating_point() and all(
         x.device.type == "cpu" and x.dtype is input.dtype for x in tensors)
 
