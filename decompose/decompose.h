@@ -112,8 +112,6 @@ typedef enum { RNN_TANH, RNN_RELU, RNN_GRU, RNN_LSTM } RnnKind;
 
 enum { RNN_STEPS_MAX = 1024, RNN_GATES_MAX = 4 };
 
-/* The rows of a weight for each feature of the state. */
-int64_t decompose_rnn_gates(RnnKind kind);
 /* The argument `kind`, which inference has checked. */
 RnnKind decompose_rnn_kind(Build *b);
 /* Is their number known, and not too large? */

@@ -96,7 +96,7 @@ static Node *sums_in_order(Build *b, Bags *x) {
     table = where_kept(b, x->keep ? build_unsqueeze(b, x->keep, 1) : NULL, rows_of(b, x), 0);
     order = build_arange(b, x->index->type.shape[0]);
   } else {
-    /* What is out of range is found after the run, which reads in the table meanwhile. */
+    /* An index out of range is found after the run, which reads in the table meanwhile. */
     Dim last = dim_sub(build_dims(b), rows, build_const(b, 1));
     Arg among[] = {arg_node(x->index), build_int(b, 0), arg_dim(last)};
     if (!b->in.g->unchecked)

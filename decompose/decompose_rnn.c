@@ -20,7 +20,7 @@ typedef struct {
   bool reset_first;   /* of GRU: the state is reset before it is multiplied, not after */
 } RnnLayer;
 
-/* States, and what the gradient of a step needs of it. */
+/* States, and values of a step that its gradient reads. */
 typedef struct {
   Node *state;                /* [B, P] */
   Node *cell;                 /* of LSTM: [B, H] */
@@ -111,8 +111,7 @@ static Node *all_inputs(Build *b, const RnnLayer *l, Node *x) {
 
 /* x [T, B, gates * H]: the products of inputs; state [B, P], cell [B, H] or NULL. */
 static RnnResult build_rnn(Build *b, const RnnLayer *l, Node *x, Node *state, Node *cell) {
-  Dim gates = build_const(b, decompose_rnn_gates(l->kind));
-  Rnn r = {b, l, dim_floordiv(b->in.g->dims, x->type.shape[2], gates)};
+  Rnn r = {b, l, (cell ? cell : state)->type.shape[1]};
   int64_t steps = x->type.shape[0]->value;
   Node **states = ARENA_ARRAY(b->in.g->arena, Node *, (size_t)steps);
   RnnStep *each = ARENA_ARRAY(b->in.g->arena, RnnStep, (size_t)steps), s = {state, cell, {0}};
@@ -251,10 +250,6 @@ Node *decompose_rnn_tanh_cell(Build *b) { return plain_cell(b, RNN_TANH); }
 Node *decompose_rnn_relu_cell(Build *b) { return plain_cell(b, RNN_RELU); }
 
 /* ---- a direction of a layer ---- */
-
-int64_t decompose_rnn_gates(RnnKind kind) {
-  return kind == RNN_LSTM ? RNN_GATES_MAX : kind == RNN_GRU ? 3 : 1;
-}
 
 RnnKind decompose_rnn_kind(Build *b) {
   static const char *const names[] = {

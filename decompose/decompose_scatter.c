@@ -111,8 +111,8 @@ static Node *put_apart(Build *b, Node *memory, Node *index, Node *src) {
   return scatter_at(b, memory, index, arg_node(src), "put");
 }
 
-/* Are most of n rows sums of nothing?  Then the time is that of the rows that are written, and what
- * finds the few must not go through all. */
+/* Are most of n rows empty sums?  Then the rows that are written take the time, and a search for
+ * the others must not go through all. */
 static bool are_few_summed(Build *b, Dim n, Dim count) {
   enum { LEAST = 2 };
   return b->in.g->host && dim_is_int(n) && dim_is_int(count) && count->value > 0 &&

@@ -113,4 +113,7 @@ int tiling_panel_depth(int64_t k);
 /* `bn` is the width, and `bk` divides `run`. */
 Tile tiling_panels(const PanelProduct *p);
 
+/* Neighbours of the result that a block of a nereid.turned_pairs has. */
+enum { TURNED_LANES = 16 };
+
 #endif

@@ -15,7 +15,7 @@ typedef struct {
   Node **inputs, **hidden, **projected; /* by step: gradients, which are found */
 } Gradient;
 
-/* What flows back from step to step; NULL: zeros. */
+/* Gradients of the state and the cell, from step to step; NULL: zeros. */
 typedef struct {
   Node *state, *cell;
 } Flow;

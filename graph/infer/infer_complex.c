@@ -58,8 +58,7 @@ void infer_turned_pairs(Infer *in) {
   infer_rank(in, to, 2, GRAPH_RANK_MAX);
   infer_same_dtype(in, to, from);
   uint32_t n = infer_sizes(in, "at", at);
-  for (uint32_t i = 0; i < n; i++)
-    if (!dim_divisible(at[i], 2)) infer_fail(in, E_GRAPH_NEGATIVE, infer_dim_text(in, at[i]));
+  for (uint32_t i = 0; i < n; i++) infer_exact_div(in, at[i], 2);
   infer_same_size(in, to->shape[to->rank - 1], infer_const(in, 2), "the last axis and two parts");
   infer_places(in, "at", from, to->rank - 1, to->shape);
   in->result = *to;

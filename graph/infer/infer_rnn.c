@@ -1,5 +1,5 @@
-/* Recurrent networks: lstm, gru, rnn_tanh, rnn_relu; and one direction of a layer alone, with what
- * its gradient needs. */
+/* Recurrent networks: lstm, gru, rnn_tanh, rnn_relu; and one direction of a layer alone, with the
+ * operands of its gradient. */
 #include <string.h>
 
 #include "graph/messages.h"

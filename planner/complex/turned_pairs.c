@@ -1,8 +1,9 @@
 /* Copies of complex numbers in another order of axes, pair by pair. */
 #include "graph/analysis/strided.h"
 #include "planner/complex/complex.h"
+#include "tiling/tiling.h"
 
-enum { PROGRAMS_MOST = 64, BLOCK_LANES = 16 };
+enum { PROGRAMS_MOST = 64 };
 
 /* Are both parts in memory, next to each other, and no matter what else is computed? */
 static bool is_in_pairs(Build *b, Parts x, Strided *re) {
@@ -34,10 +35,10 @@ static Dim blocks_of(Build *b, const Strided *s, const ValueType *t) {
   Dims *d = build_dims(b);
   uint32_t last = t->rank - 1;
   while (last && dim_is(t->shape[last], 1)) last--;
-  Dim lanes = build_const(b, BLOCK_LANES), blocks = build_const(b, 1);
+  Dim lanes = build_const(b, TURNED_LANES), blocks = build_const(b, 1);
   for (uint32_t i = 0; i < t->rank; i++)
     if (i != last && !dim_is(s->stride[i], 2)) blocks = dim_mul(d, blocks, t->shape[i]);
-  Dim more = dim_add(d, t->shape[last], build_const(b, BLOCK_LANES - 1));
+  Dim more = dim_add(d, t->shape[last], build_const(b, TURNED_LANES - 1));
   return dim_mul(d, blocks, dim_floordiv(d, more, lanes));
 }
 

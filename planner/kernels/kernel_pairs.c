@@ -1,12 +1,11 @@
 /* Kernels of nereid.turned_pairs: copies of complex numbers in another order of axes.
  *
- * A program does block after block of LANES neighbours of the result, and of each all elements
- * along the axis whose neighbours are next to each other in the source.  Both parts of f32 are one
- * word of 64 bits, so that squares of words are transposed in registers; those of f64 are copied
- * word by word, rows of the source that stay in a cache. */
+ * A program does block after block of TURNED_LANES neighbours of the result, and of each all
+ * elements along the axis whose neighbours are next to each other in the source.  Both parts of
+ * f32 are one word of 64 bits, so that squares of words are transposed in registers; those of f64
+ * are copied word by word, rows of the source that stay in a cache. */
 #include "planner/kernels/kernel.h"
-
-enum { LANES = 16 };
+#include "tiling/tiling.h"
 
 typedef struct {
   Kernel *k;
@@ -61,7 +60,7 @@ static void name_pointer(Pairs *p, const char *name, Node *memory, Dim offset) {
 /* Goes on to the block's place on all axes but its own two. */
 static void find_block(Pairs *p, const char *across) {
   const char *wide = kernel_wide(p->k);
-  kernel_line(p->k, "lane = block %% %s * %d + lanes", across, LANES);
+  kernel_line(p->k, "lane = block %% %s * %d + lanes", across, TURNED_LANES);
   kernel_line(p->k, "rest = block // %s", across);
   kernel_line(p->k, "source = whole");
   kernel_line(p->k, "result = all");
@@ -76,8 +75,8 @@ static void find_block(Pairs *p, const char *across) {
 
 /* ", mask=" and which lanes, and columns where there are any, are inside; "": all. */
 static const char *mask_of(Pairs *p, bool columns, bool turned) {
-  bool lanes = !dim_divisible(p->to->shape[p->lane], LANES);
-  columns = columns && !dim_divisible(p->to->shape[p->near], LANES);
+  bool lanes = !dim_divisible(p->to->shape[p->lane], TURNED_LANES);
+  columns = columns && !dim_divisible(p->to->shape[p->near], TURNED_LANES);
   const char *lane = turned ? "inside[None, :]" : "inside[:, None]";
   const char *column = turned ? "below[:, None]" : "below[None, :]";
   if (!lanes && !columns) return "";
@@ -89,9 +88,9 @@ static void copy_words(Pairs *p) {
   Kernel *k = p->k;
   const char *wide = kernel_wide(k), *mask = mask_of(p, true, false);
   Dim columns = p->to->shape[p->near];
-  kernel_line(k, "for first in range(0, %s, %d):", kernel_operand(k, columns), LANES);
+  kernel_line(k, "for first in range(0, %s, %d):", kernel_operand(k, columns), TURNED_LANES);
   kernel_line(k, "    column = first + lanes");
-  if (!dim_divisible(columns, LANES))
+  if (!dim_divisible(columns, TURNED_LANES))
     kernel_line(k, "    below = column < %s", kernel_operand(k, columns));
   kernel_line(k, "    x = tl.load(source + (lane[:, None]%s * %s + column[None, :])%s%s)", wide,
               times(p, p->at[p->lane]), mask, *mask ? ", other=0" : "");
@@ -117,8 +116,8 @@ static void open_blocks(Pairs *p, const char **across) {
   Dim one = dim_int(p->d, 1), lanes = p->to->shape[p->lane], blocks = one;
   for (uint32_t i = 0; i < p->rank; i++)
     if (i != p->lane && i != p->near) blocks = dim_mul(p->d, blocks, p->to->shape[i]);
-  Dim many = dim_floordiv(p->d, dim_add(p->d, lanes, dim_int(p->d, LANES - 1)),
-                          dim_int(p->d, LANES));
+  Dim many = dim_floordiv(p->d, dim_add(p->d, lanes, dim_int(p->d, TURNED_LANES - 1)),
+                          dim_int(p->d, TURNED_LANES));
   Dim programs = p->n->args[1].node->type.shape[0];
   blocks = dim_mul(p->d, blocks, many);
   Dim each = dim_floordiv(p->d, dim_add(p->d, blocks, dim_sub(p->d, programs, one)), programs);
@@ -142,13 +141,14 @@ void kernel_pairs(Text *out, Kernel *k) {
   BUG_IF(k->group->nodes.len != 1, "a copy of pairs has a kernel of its own");
   take_names(k);
   Pairs p = pairs_of(k);
-  kernel_line(k, "lanes = tl.arange(0, %d)", LANES);
+  kernel_line(k, "lanes = tl.arange(0, %d)", TURNED_LANES);
   name_pointer(&p, "whole", p.source, graph_arg(k->graph, p.n, "at").items[0].dim);
   name_pointer(&p, "all", p.n->args[0].node, dim_int(p.d, 0));
   open_blocks(&p, &across);
   find_block(&p, across);
   Dim lanes = p.to->shape[p.lane];
-  if (!dim_divisible(lanes, LANES)) kernel_line(k, "inside = lane < %s", kernel_operand(k, lanes));
+  if (!dim_divisible(lanes, TURNED_LANES))
+    kernel_line(k, "inside = lane < %s", kernel_operand(k, lanes));
   (p.unit > 1 ? copy_words : copy_pairs)(&p);
   kernel_emit(out, k, "program.py", NULL, 0);
 }

@@ -1,7 +1,7 @@
 """AOTAutograd's texts of graphs, which it prints for the log and for its cache even if nobody asks.
 
-Each graph is printed with strides and devices, a tenth of the time that a step of training takes
-there.  An entry of its cache has them for the trace of a process that reads it.
+Each graph is printed with strides and devices: 6% of AOTAutograd's time for a step of Swin.  An
+entry of its cache has them for the trace of a process that reads it.
 """
 
 from __future__ import annotations

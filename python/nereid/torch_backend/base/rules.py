@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any, Callable
 
-_ABSENT = object()
-
 
 class Rules:
-    """Within it, tables have the entries that `make` gives: (table, key, entry).  Compilations of
-    several threads may overlap: the last of them to end gives PyTorch its own entries back."""
+    """Within it, tables have other entries, which `make` gives: (table, key, entry).  Compilations
+    of several threads may overlap: the last of them to end gives PyTorch its own entries back."""
 
     def __init__(self, make: Callable[[], list[tuple[dict, Any, Any]]]):
         self._make = make
@@ -23,7 +21,7 @@ class Rules:
             self._inside += 1
             if self._inside == 1:
                 entries = self._make()
-                self._before = [(table, key, table.get(key, _ABSENT)) for table, key, _ in entries]
+                self._before = [(table, key, table[key]) for table, key, _ in entries]
                 for table, key, entry in entries:
                     table[key] = entry
 
@@ -32,7 +30,4 @@ class Rules:
             self._inside -= 1
             if not self._inside:
                 for table, key, entry in self._before:
-                    if entry is _ABSENT:
-                        table.pop(key, None)
-                    else:
-                        table[key] = entry
+                    table[key] = entry

@@ -14,7 +14,7 @@ aten = torch.ops.aten
 _KINDS = {aten.rnn_tanh.input: "tanh", aten.rnn_relu.input: "relu", aten.gru.input: "gru",
           aten.lstm.input: "lstm"}
 _PYTORCH = "torch._decomp.decompositions"  # the module of PyTorch's forms
-_STEPS_MOST = 1024  # that the planner writes out
+_STEPS_MOST = 1024  # that the planner writes out (RNN_STEPS_MAX of decompose.h)
 
 _library = torch.library.Library("nereid", "FRAGMENT")
 # Results have all steps: states [T, B, P], cells [T, B, H] and gates [4, T, B, H]; the latter two
