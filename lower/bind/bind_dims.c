@@ -100,11 +100,52 @@ int64_t bind_dividing_power(const NestStmt *st) {
   return bind_power(st->op, by->kind == REF_AFFINE && !by->sub.n ? by->sub.c : 0);
 }
 
-/* Splits digits of registers where quotients of the body end, if the machine has a number for each
- * of them: indices are constants then, and addresses a base and constants. */
-static void cut_registers(Bind *s, const NestStmt *st) {
-  int64_t cut = bind_dividing_power(st);
-  if (cut < 2 || !machine_has(s->u->machine, HAS_EXPANDED_LOOPS)) return;
+/* The statement of a body that computes an operand; NULL: none of it. */
+static const NestStmt *definition_in(const NestBlock *body, const Ref *r) {
+  for (const NestStmt *st = body->first; st && r->kind == REF_VAR; st = st->next)
+    if (st->ndsts == 1 && st->dsts[0].kind == REF_VAR && st->dsts[0].var == r->var) return st;
+  return NULL;
+}
+
+enum { INDEX_DEPTH = 8 }; /* statements one on the other that compute an index */
+
+/* Does the body compute the operand of numbers and indices alone, without what is loaded? */
+static bool is_index(const NestBlock *body, const Ref *r, int depth) {
+  if (r->kind != REF_VAR || !r->var->tile.rank) return true;
+  const NestStmt *st = definition_in(body, r);
+  if (!st || st->code != NEST_OP || dtype_is_float(st->type) || depth == INDEX_DEPTH) return false;
+  for (uint32_t i = 0; i < st->nsrcs; i++)
+    if (!is_index(body, &st->srcs[i], depth + 1)) return false;
+  return true;
+}
+
+/* The positive constant by which a statement divides or shifts; 0: it does neither. */
+static int64_t divisor_of(const NestStmt *st) {
+  bool divides = st->code == NEST_OP && (st->op == TILE_DIV || st->op == TILE_REM);
+  if (!divides) return bind_dividing_power(st);
+  const Ref *by = &st->srcs[1];
+  return by->kind == REF_AFFINE && !by->sub.n && by->sub.c > 0 ? by->sub.c : 0;
+}
+
+/* The power of two in the divisor of an index, times those of the quotients that it is. */
+static int64_t run_of(const NestBlock *body, const NestStmt *st) {
+  int64_t all = 1, by = divisor_of(st);
+  if (by && !is_index(body, &st->srcs[0], 0)) return 0;
+  while (by) {
+    if (__builtin_mul_overflow(all, by, &all)) return 0;
+    st = definition_in(body, &st->srcs[0]);
+    by = st && (st->op == TILE_DIV || st->op == TILE_SHR) ? divisor_of(st) : 0;
+  }
+  return all & -all;
+}
+
+/* Splits digits of registers where quotients of the body end.  A machine that has a number for each
+ * register ends them at each divisor: indices are constants then, and addresses a base and
+ * constants.  Others end them with a run of the index, whose address is computed once. */
+static void cut_registers(Bind *s, const NestBlock *body, const NestStmt *st) {
+  bool expands = machine_has(s->u->machine, HAS_EXPANDED_LOOPS);
+  int64_t cut = expands ? bind_dividing_power(st) : run_of(body, st);
+  if (cut < 2) return;
   for (int d = 0; d < s->ndims && s->ndims < MAX_DIMS; d++) {
     const Dim *x = &s->dims[d];
     if (x->hw != HW_REG || x->axis < 0 || cut <= x->weight || cut % x->weight) continue;
@@ -115,7 +156,7 @@ static void cut_registers(Bind *s, const NestStmt *st) {
 
 static void refine_body(Bind *s, const NestStmt *nest) {
   for (const NestStmt *st = nest->regions[0]->first; st; st = st->next) {
-    cut_registers(s, st);
+    cut_registers(s, nest->regions[0], st);
     for (uint32_t i = 0; i < st->ndsts; i++) refine_ref(s, nest, &st->dsts[i]);
     for (uint32_t i = 0; i < st->nsrcs; i++) refine_ref(s, nest, &st->srcs[i]);
     refine_ref(s, nest, &st->guard);

@@ -448,6 +448,24 @@ static bool same_distance(Fuse *f, const Ref *a, const Ref *b) {
   }
 }
 
+/* The parameter from which a pointer is computed; NULL: none, or not one alone. */
+static const NestVar *parameter_of(const Fuse *f, const Ref *r) {
+  while (r->kind == REF_VAR && !r->var->is_param) {
+    const NestStmt *def = f->def[r->var->id];
+    if (f->ndefs[r->var->id] != 1 || def->code != NEST_OP || def->op != TILE_PTR_ADD) return NULL;
+    r = &def->srcs[0];
+  }
+  return r->kind == REF_VAR && r->var->is_param ? r->var : NULL;
+}
+
+/* The caller vouches that what is written is no memory of another parameter. */
+static bool never_meet(const Fuse *f, const NestStmt *ld, const NestStmt *st) {
+  if (f->nest->options.alias != NEREID_ALIAS_DISJOINT) return false;
+  const NestVar *from = parameter_of(f, &ld->mems[0].base);
+  const NestVar *to = parameter_of(f, &st->mems[0].base);
+  return from && to && from != to;
+}
+
 /* The load of chain g and the store of chain l meet, if at all, in one iteration and lane: lanes
  * hold neighbouring elements, and iterations are apart by as many. */
 static bool is_elementwise_pair(Fuse *f, const Chain *g, const NestStmt *ld, const Chain *l,
@@ -472,7 +490,7 @@ static bool chains_agree_in_memory(Fuse *f, const Item *g, const Item *l, const 
   for (const NestStmt *st = l->chain.body->first; st; st = st->next)
     for (const NestStmt *ld = g->chain.body->first; ld && is_global_access(st, NEST_ST);
          ld = ld->next)
-      if (is_global_access(ld, NEST_LD) &&
+      if (is_global_access(ld, NEST_LD) && !never_meet(f, ld, st) &&
           !is_elementwise_pair(f, &g->chain, ld, &l->chain, st, fine))
         return false;
   return true;

@@ -475,23 +475,27 @@ static void unpack_program(const char *args, const uint32_t *grid, uint32_t pid_
   vu64 t36 = vsplat_u64((uint64_t)(scale_ptr)) + vto_u64(t35);
   const int64_t t38 = t27 * 2ll;
   vu64 t39 = t36 + vto_u64(vsplat_i64(t38));
-  UNROLL(4) for (int a = 0; a < 4; a++) {
-    const vf32 t6 = vdecode_bf16(vwords_u16(64, (t39)[0] + (uint64_t)(8*a), 8192, 0, 8, 1, 9, 2, 10, 3, 11));
-    const vu8 t2 = vwords_u8(32, (t28)[0] + (uint64_t)(4*a), 0, 0, 0, 1, 1, 2, 2, 3, 3); /* lane_runs.py:11 */
-    const vi32 t40 = vto_i32_u8(t2); /* lane_runs.py:12 */
-    const vi32 t43 = vshr_i32(t40, t42);
-    const vi32 t44 = t43 & 15;
-    const vf32 t45 = vto_f32(t44);
-    const vf32 t46 = t6;
-    t47[a] = t45 * t46;
+  UNROLL(2) for (int a = 0; a < 2; a++) {
+    UNROLL(2) for (int b = 0; b < 2; b++) {
+      const vf32 t6 = vdecode_bf16(vwords_u16(64, (t39)[0] + (uint64_t)(16*a + 8*b), 8192, 0, 8, 1, 9, 2, 10, 3, 11));
+      const vu8 t2 = vwords_u8(32, (t28)[0] + (uint64_t)(8*a + 4*b), 0, 0, 0, 1, 1, 2, 2, 3, 3); /* lane_runs.py:11 */
+      const vi32 t40 = vto_i32_u8(t2); /* lane_runs.py:12 */
+      const vi32 t43 = vshr_i32(t40, t42);
+      const vi32 t44 = t43 & 15;
+      const vf32 t45 = vto_f32(t44);
+      const vf32 t46 = t6;
+      t47[b + 2*a] = t45 * t46;
+    }
   }
   const int64_t t49 = (int64_t)t48;
   char *t50 = out_ptr + t49;
   const int64_t t51 = (int64_t)t1;
   const int64_t t52 = t51 * 4ll;
   char *t53 = t50 + t52;
-  UNROLL(4) for (int a = 0; a < 4; a++) {
-    vstream_f32(t53 + 32*a, t47[a], stream);
+  UNROLL(2) for (int a = 0; a < 2; a++) {
+    UNROLL(2) for (int b = 0; b < 2; b++) {
+      vstream_f32(t53 + 64*a + 32*b, t47[b + 2*a], stream);
+    }
   }
 }
 

@@ -69,6 +69,12 @@ INLINE uint64_t load_u64(const char *p) {
   return x;
 }
 #endif
+#ifndef NEREID_div_i32
+#define NEREID_div_i32
+INLINE int32_t div_i32(int32_t a, int32_t b) {
+  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
+}
+#endif
 #ifndef NEREID_rem_i32
 #define NEREID_rem_i32
 INLINE int32_t rem_i32(int32_t a, int32_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
@@ -127,12 +133,6 @@ INLINE vf32 vgather_f32(vu64 p) {
   vf32 v;
   EACH_LANE(i) v[i] = VALUE_f32(load_f32((const char *)p[i]));
   return v;
-}
-#endif
-#ifndef NEREID_div_i32
-#define NEREID_div_i32
-INLINE int32_t div_i32(int32_t a, int32_t b) {
-  return b == 0 ? -1 : b == -1 ? (int32_t)(0 - (uint64_t)a) : a / b;
 }
 #endif
 #ifndef NEREID_fma_f32
@@ -364,67 +364,69 @@ static void neighbors_divided_program(const char *args, const uint32_t *grid, ui
   char *x_ptr = (char *)load_u64(args + 0);
   char *y_ptr = (char *)load_u64(args + 8);
   char *z_ptr = (char *)load_u64(args + 16);
-  vf32 t72[16];
+  char *t41[4];
+  vf32 t64[16];
   const int32_t lane = 0; /* neighbors_divided.py:7 */
-  const int32_t t39 = lane * 4;
+  const int32_t t29 = lane * 4;
   const int32_t t0 = (int32_t)pid_0; /* neighbors_divided.py:10 */
   const int32_t t1 = t0 * 64;
-  const int64_t t40 = (int64_t)t39; /* neighbors_divided.py:11 */
-  char *t41 = x_ptr + t40;
-  char *t48 = y_ptr + t40; /* neighbors_divided.py:12 */
-  const int32_t t50 = lane + t1; /* neighbors_divided.py:13 */
-  for (int a = 0; a < 16; a++) { /* neighbors_divided.py:15 */
-    const int32_t t63 = t1 + (4*a + 4);
-    const int32_t t64 = rem_i32(t63, 32);
-    const int64_t t65 = (int64_t)t64;
-    const int64_t t66 = t65 * 4ll;
-    char *t69 = t48 + t66;
-    const vf32 moved = vload_f32(t69);
-    const int32_t t51 = t50 + (4*a - 32); /* neighbors_divided.py:13 */
-    const vi32 t52 = vramp_i32(t51, 1) % 32;
-    const vi64 t53 = vto_i64(t52);
-    const vi64 t54 = t53 * (int64_t)4ll;
-    vu64 t55 = vsplat_u64((uint64_t)(x_ptr)) + vto_u64(t54);
-    const vf32 before = vgather_f32(t55 + (uint64_t)(128));
-    const int32_t t28 = t1 + (4*a); /* neighbors_divided.py:11 */
-    const int32_t t29 = div_i32(t28, 32);
-    const int32_t t30 = 0 + t29;
-    const int32_t t31 = t30 * 100;
-    const int64_t t32 = (int64_t)t31;
-    const int64_t t33 = t32 * 4ll;
-    const int32_t t35 = rem_i32(t28, 32);
-    const int64_t t36 = (int64_t)t35;
-    const int64_t t37 = t36 * 4ll;
-    const int64_t t38 = t37 + t33;
-    char *t42 = t41 + t38;
-    const vf32 rows = vload_f32(t42);
-    const int32_t t44 = rem_i32(t28, 48); /* neighbors_divided.py:12 */
-    const int64_t t45 = (int64_t)t44;
-    const int64_t t46 = t45 * 4ll;
-    char *t49 = t48 + t46;
-    const int32_t t57 = rem_i32(t28, 12); /* neighbors_divided.py:14 */
-    const int64_t t58 = (int64_t)t57;
-    const int64_t t59 = t58 * 4ll;
-    char *t62 = t48 + t59;
-    const vf32 twelve = vload_f32(t62);
-    const vf32 t70 = before * twelve; /* neighbors_divided.py:16 */
-    const vf32 table = vload_f32(t49); /* neighbors_divided.py:12 */
-    const vf32 t71 = vfma_f32(rows, table, t70); /* neighbors_divided.py:16 */
-    t72[a] = t71 + moved;
+  const int32_t t28 = div_i32(t1, 32); /* neighbors_divided.py:11 */
+  const int64_t t30 = (int64_t)t29;
+  char *t31 = x_ptr + t30;
+  const int64_t t32 = (int64_t)t28;
+  const int64_t t33 = t32 * 400ll;
+  char *t34 = t31 + t33;
+  char *t40 = y_ptr + t30; /* neighbors_divided.py:12 */
+  UNROLL(4) for (int a = 0; a < 4; a++) {
+    const int32_t t35 = t1 + (16*a);
+    const int32_t t36 = rem_i32(t35, 48);
+    const int64_t t37 = (int64_t)t36;
+    const int64_t t38 = t37 * 4ll;
+    t41[a] = t40 + t38;
   }
-  char *t74 = z_ptr + t40;
-  const int64_t t75 = (int64_t)t1;
-  const int64_t t76 = t75 * 4ll;
-  char *t77 = t74 + t76;
-  for (int a = 0; a < 16; a++) {
-    vstream_f32(t77 + 16*a, t72[a], stream);
+  const int32_t t42 = lane + t1; /* neighbors_divided.py:13 */
+  for (int a = 0; a < 2; a++) { /* neighbors_divided.py:15 */
+    for (int b = 0; b < 2; b++) {
+      UNROLL(4) for (int b_2 = 0; b_2 < 4; b_2++) {
+        const int32_t t55 = t1 + (32*a + 16*b + 4*b_2 + 4);
+        const int32_t t56 = rem_i32(t55, 32);
+        const int64_t t57 = (int64_t)t56;
+        const int64_t t58 = t57 * 4ll;
+        char *t61 = t40 + t58;
+        const vf32 moved = vload_f32(t61);
+        const vf32 rows = vload_f32(t34 + 400*a + 64*b + 16*b_2); /* neighbors_divided.py:11 */
+        const vf32 table = vload_f32(t41[2*a + b] + 16*b_2); /* neighbors_divided.py:12 */
+        const int32_t t43 = t42 + (32*a + 16*b + 4*b_2 - 32); /* neighbors_divided.py:13 */
+        const vi32 t44 = vramp_i32(t43, 1) % 32;
+        const vi64 t45 = vto_i64(t44);
+        const vi64 t46 = t45 * (int64_t)4ll;
+        vu64 t47 = vsplat_u64((uint64_t)(x_ptr)) + vto_u64(t46);
+        const vf32 before = vgather_f32(t47 + (uint64_t)(128));
+        const int32_t t48 = t1 + (32*a + 16*b + 4*b_2); /* neighbors_divided.py:14 */
+        const int32_t t49 = rem_i32(t48, 12);
+        const int64_t t50 = (int64_t)t49;
+        const int64_t t51 = t50 * 4ll;
+        char *t54 = t40 + t51;
+        const vf32 twelve = vload_f32(t54);
+        const vf32 t62 = before * twelve; /* neighbors_divided.py:16 */
+        const vf32 t63 = vfma_f32(rows, table, t62);
+        t64[8*a + 4*b + b_2] = t63 + moved;
+      }
+    }
+  }
+  char *t66 = z_ptr + t30;
+  const int64_t t67 = (int64_t)t1;
+  const int64_t t68 = t67 * 4ll;
+  char *t69 = t66 + t68;
+  UNROLL(16) for (int a = 0; a < 16; a++) {
+    vstream_f32(t69 + 16*a, t64[a], stream);
   }
 }
 
 /* About how many nanoseconds a program takes. */
 static double neighbors_divided_ns(const char *args, const uint32_t *grid) {
   (void)args, (void)grid;
-  return 368.52;
+  return 321.56;
 }
 
 /* All programs, by the threads of a team; without one (NULL), by this thread. */
