@@ -93,8 +93,19 @@ static void print_further_use(Text *out, const Kernel *k, const StepCost *cost) 
 
 /* ---- the functions ---- */
 
+/* Launches that join steps are named after the first two, with which others may begin, too.  Parts
+ * of a launch have its name and a number. */
+static Name unused_name(Functions *f, Name name) {
+  Name unused = pool_name(f->names, name);
+  for (uint32_t n = 2; namemap_get(&f->taken, unused); n++)
+    unused = pool_name(f->names, arena_printf(f->arena, "%s_form%u", name, n));
+  *namemap_put(f->arena, &f->taken, unused) = f;
+  return unused;
+}
+
 static Function *add_source_function(Functions *f, const char *text, Name name) {
   Function *made = ARENA_NEW(f->arena, Function);
+  name = unused_name(f, name);
   *made = (Function){.name = name, .text = text, .uses = text_new(f->arena)};
   vec_push(f->arena, &f->list, made);
   return made;

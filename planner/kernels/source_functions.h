@@ -15,13 +15,15 @@ typedef struct {
 
 typedef struct {
   Arena *arena;
-  Pool *names;     /* of texts */
+  Pool *names;     /* of texts, and of functions */
   NameMap by_text; /* to Function * */
+  NameMap taken;   /* names of functions */
   VEC(Function *) list;
 } Functions;
 
 Functions *functions_new(Arena *a);
-/* The function with the kernel's text, a new one called `name` if there is none. */
+/* The function with the kernel's text, a new one called `name` if there is none, or after it
+ * where another text has that name. */
 Name functions_add(Functions *f, const Kernel *k, const char *text, const StepCost *cost,
                    Name name);
 /* It does so for a text that has those of other functions. */

@@ -1,10 +1,11 @@
-/* The verifier of plans: steps, reads and loops name what there is and are in order; with places, a
- * temporary is alive in each step that names it, and no two that are alive at once share bytes of
- * the pool. */
+/* The verifier of plans: steps, reads and loops name what there is and are in order, and functions
+ * have different names; with places, a temporary is alive in each step that names it, and no two
+ * that are alive at once share bytes of the pool. */
 #include "planner/plan/plan.h"
 
 #include <stdlib.h>
 
+#include "graph/ir/namemap.h"
 #include "planner/plan/buffer_pool.h"
 #include "planner/plan/overlap.h"
 
@@ -80,9 +81,22 @@ static const char *steady_fault(Arena *a, const Plan *p) {
   return x ? arena_printf(a, "step %u has `%s` steady, which it is not", step, x->name) : NULL;
 }
 
+/* Steps name their functions. */
+static const char *functions_fault(Arena *a, const Plan *p) {
+  NameMap seen = {0};
+  Pool *names = pool_new(a);
+  for (uint32_t i = 0; i < p->nfunctions; i++) {
+    void **same = namemap_put(a, &seen, pool_name(names, p->functions[i].kernel));
+    if (*same) return arena_printf(a, "two functions are `%s`", p->functions[i].kernel);
+    *same = &p->functions[i];
+  }
+  return NULL;
+}
+
 const char *plan_fault(Arena *a, const Plan *p, bool has_places) {
   const char *fault = order_fault(a, p);
   for (uint32_t i = 0; i < p->nsteps && !fault; i++) fault = step_fault(a, p, i, has_places);
+  if (!fault) fault = functions_fault(a, p);
   if (!fault && has_places) fault = places_fault(a, p);
   return fault ? fault : steady_fault(a, p);
 }

@@ -89,6 +89,10 @@ static void test_plans(Arena *a) {
   b->offset = dim_int(g->dims, 1 << 20);
   expect(plan_fault(g->arena, &p, true), "ends after the pool");
   *b = kept;
+  Name own = p.functions[1].kernel;
+  p.functions[1].kernel = p.functions[0].kernel;
+  expect(plan_fault(g->arena, &p, true), "two functions are");
+  p.functions[1].kernel = own;
   p.steps[0].args[0].buffer = p.nbuffers;
   expect(plan_fault(g->arena, &p, true), "has no buffer for");
 }
