@@ -364,10 +364,18 @@ static bool is_noted(const Noted *d, Span at) {
   return false;
 }
 
+/* Notes have lines of their own. */
+static void end_line(void) {
+  const char *text = nereid_error_message();
+  size_t n = strlen(text);
+  if (n && text[n - 1] != '\n') error_add("\n");
+}
+
 static void note_node(Noted *d, const PlanKernels *k, const PlanStep *s, const Node *n) {
   const Source *file = diag_file(k->plan->graph->diags, n->location.file);
   if (!file || !n->location.line || is_noted(d, n->location)) return;
   vec_push(d->arena, &d->lines, n->location);
+  end_line();
   error_add("%s:%u:%u: ", file->name, n->location.line, n->location.col);
   error_add_note(N_GRAPH_KERNEL_FAILED, n->name, s->kernel);
   error_add("\n");
@@ -379,8 +387,8 @@ static bool runs(const PlanKernels *k, const PlanStep *s, const PlanKernel *p) {
 }
 
 static bool is_about_kernel(int code) {
-  return code == NEREID_E_KERNEL || code == NEREID_E_RESOURCES || code == NEREID_E_INTERNAL ||
-         code == NEREID_E_TOOL;
+  return code == NEREID_E_KERNEL || code == NEREID_E_USAGE || code == NEREID_E_RESOURCES ||
+         code == NEREID_E_INTERNAL || code == NEREID_E_TOOL;
 }
 
 /* Adds to the last failure a note for each line of the graph that a kernel computes which could not
