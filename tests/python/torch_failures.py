@@ -448,6 +448,38 @@ def check_refused_kernel():
         tally.check(added == set(refused), f"{added} of {title}")
 
 
+def conversions(options):
+    """Dtypes of transposed tensors, in both passes."""
+    torch.manual_seed(5)
+    x = torch.randn(6, 8, requires_grad=True)
+    y, z = torch.compile(lambda: (-x.t().bfloat16(), x.exp().half().t()), backend="nereid",
+                         options=options)()
+    (y.float() * z.float()).sum().backward()
+    return [y.detach(), z.detach(), x.grad]
+
+
+def check_conversions():
+    """PyTorch converts dtypes by ATen's operator, with the same strides: a call of one of `prims`
+    takes 160 us."""
+    from nereid.torch_backend import _programs as programs
+    from nereid.torch_backend.segments import program
+
+    convert = torch.ops.prims.convert_element_type.default
+    want, _ = run(conversions, OWN)
+    programs.clear()
+    programs.keep()
+    got, _ = run(conversions, {**OWN, "by_pytorch": ("prims.convert_element_type.default",)})
+    called = [value for one in programs for value in one.values.values()]
+    programs.clear()
+    tally.check(same(got, want), f"values by ATen's operator: {got}, not {want}")
+    tally.check(all(a.stride() == b.stride() for a, b in zip(got, want)), "their strides")
+    tally.check(torch.ops.aten._to_copy.default in called and convert not in called,
+                f"conversions by PyTorch: {called}")
+    with failing([(program.Program, "_begin", program.Program._begin)]):
+        got, _ = run(conversions, OWN)
+        tally.check(same(got, want), f"values of a graph that PyTorch runs: {got}, not {want}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder + "/cache"
@@ -456,6 +488,7 @@ def main():
         check_failing_warning()
         check_refused_segment()
         check_refused_kernel()
+        check_conversions()
         check_missing_compiler(folder)
 
 

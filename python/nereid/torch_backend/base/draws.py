@@ -63,10 +63,3 @@ def is_seeded(node) -> bool:
     return ("seed" in node.kwargs and name in ATTENTION
             or name in SEEDED and argument(node, SEEDED[name]) is not None
             or name.startswith("prims.inductor_rand"))
-
-
-def without_seed(node) -> dict:
-    """The keyword arguments that PyTorch's operator takes."""
-    if name_of(node.target) not in ATTENTION:
-        return node.kwargs
-    return {name: value for name, value in node.kwargs.items() if name != "seed"}

@@ -15,8 +15,8 @@ import torch
 
 from nereid.errors import TOOL
 from nereid.host_memory import CAN_TELL
-from nereid.torch_backend.base.draws import is_seeded, without_seed
-from nereid.torch_backend.base.failures import Warnings, boxed, has_eager_form
+from nereid.torch_backend.base.draws import is_seeded
+from nereid.torch_backend.base.failures import Warnings, boxed, eager_call, has_eager_form
 from nereid.torch_backend.base.layout import (has_plain_strides, is_known, is_plain, may_be_nothing,
                                               memory_order)
 from nereid.torch_backend.base.log import tell
@@ -298,6 +298,8 @@ class Program:
         self.source, self.values = "", {}
         self._work = _Work([])
         self._work.start()
+        for node in nodes:
+            node.target, node.args, node.kwargs = eager_call(node)
         self.module.recompile()
         self._function = boxed(self.module.forward)
 
@@ -639,9 +641,10 @@ class _Writer:
         self._bind_sizes(node)
 
     def _run_node(self, node) -> None:
-        args = [self._text(arg) for arg in node.args]
-        args += [f"{key}={self._text(arg)}" for key, arg in without_seed(node).items()]
-        target = self._global("f", node.target)
+        target, args, named = eager_call(node)
+        args = [self._text(arg) for arg in args]
+        args += [f"{key}={self._text(arg)}" for key, arg in named.items()]
+        target = self._global("f", target)
         self._line(f"{self._name(node)} = {target}({', '.join(args)})")
         self._bind_sizes(node)
 
