@@ -105,7 +105,8 @@ def check_form(runner, number, form, table, what):
     for value, raised in table.items():
         used.reshape(-1)[-1] = value
         got = runner.result(number)
-        if raised:
+        if raised:  # a check of the first index alone is of a slice, where sizes are symbols
+            got = str(got).replace(f" of {name}_slice ", f" of i_{name} ")
             check(got == expected_message(name, index, value, size, negative), (what, name, got))
         else:
             check(isinstance(got, bytes), (what, name, value, got))

@@ -175,6 +175,24 @@ def check_narrow_bags():
         tally.check(same, f"bags of 32 bits: {mode}")
 
 
+def check_offsets():
+    """The first bag begins with the first index, and none after the last one."""
+    table = torch.randn(20, 3, requires_grad=True)
+    index = torch.arange(12)
+    for mode in "sum", "mean", "max":
+        torch._dynamo.reset()
+        function = torch.compile(torch.nn.functional.embedding_bag, backend="nereid")
+        for offsets, good in ([0, 3, 12], True), ([1, 3, 5], False), ([0, 3, 13], False):
+            for trained in True, False:
+                try:
+                    with torch.set_grad_enabled(trained):
+                        function(index, table, torch.tensor(offsets), mode=mode)
+                    raised = False
+                except IndexError:
+                    raised = True
+                tally.check(raised != good, f"{mode} of bags at {offsets}: {raised}")
+
+
 def main():
     if "cuda" in sys.argv:
         check_all_gpu()
@@ -184,6 +202,7 @@ def main():
         check_cpu(name)
     check_training()
     check_narrow_bags()
+    check_offsets()
     check_kernels()
 
 

@@ -200,6 +200,13 @@ static void check_list(Checker *c, Build *b) {
   }
 }
 
+static bool is_of_bags(const Node *n) {
+  return graph_is(n, OP_aten_embedding_bag_default) ||
+         graph_is(n, OP_aten_embedding_bag_padding_idx) ||
+         graph_is(n, OP_aten__embedding_bag_default) ||
+         graph_is(n, OP_aten__embedding_bag_forward_only_default);
+}
+
 /* The first bag begins with the first index. */
 static void check_first_bag(Checker *c, Build *b) {
   Node *offsets = build_input(b, "offsets");
@@ -210,10 +217,9 @@ static void check_first_bag(Checker *c, Build *b) {
 static bool check_node_indices(Checker *c, Node *n) {
   Build b = build_at(c->g, n);
   if (setjmp(b.in.failed)) return false;
+  if (is_of_bags(n)) check_first_bag(c, &b);
   for (const IndexParam *p = takers[n->op->id].params; p->index; p++) check_row(c, &b, p);
   if (takes_list[n->op->id]) check_list(c, &b);
-  if (n->op->id == OP_aten_embedding_bag_default || n->op->id == OP_aten_embedding_bag_padding_idx)
-    check_first_bag(c, &b);
   return true;
 }
 

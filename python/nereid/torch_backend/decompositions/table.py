@@ -125,15 +125,11 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
         per_sample_weights is not None and per_sample_weights.stride(0) != 1)
     if weight.device.type != "cpu" or not quick or bags < 1:
         return NotImplemented
-    at = torch.arange(indices.shape[0], device=indices.device)
-    bag = torch.searchsorted(offsets.long(), at, right=True) - 1
-    rows = weight.index_select(0, indices).float()
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(1)
-    total = torch.zeros(offsets.shape[0], weight.shape[1], device=weight.device)
-    total = total.index_add(0, bag, rows)[:bags].to(weight.dtype)
+    total = aten._embedding_bag_forward_only.default(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+        include_last_offset, padding_idx)[0]
     # PyTorch counts no sizes for sums.
-    return total.clone(), offsets.new_zeros(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
+    return total, offsets.new_zeros(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
 
 
 def _quantized(x, scale, zero_point, least: int, most: int):
