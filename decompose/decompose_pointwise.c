@@ -118,8 +118,11 @@ Node *decompose_dequantize(Build *b) {
   return build_to(b, dequantized(&s, x), b->in.n->type.dtype);
 }
 
+/* A number that is none becomes the least level. */
 Node *decompose_fake_quantize(Build *b) {
   Node *x = float_operand(b);
   Scaling s = scaling_of(b, x);
-  return build_to(b, dequantized(&s, quantize_input(&s, x)), b->in.n->type.dtype);
+  Node *is_number = build_with(b, OP_aten_eq_Tensor, x, arg_node(x)), *level = quantize_input(&s, x);
+  level = build_where(b, is_number, arg_node(level), build_arg(b, "quant_min"));
+  return build_to(b, dequantized(&s, level), b->in.n->type.dtype);
 }

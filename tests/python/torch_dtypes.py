@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Values and gradients where a dtype, or the data, tells right forms of an operator from others:
 torch.compile(backend="nereid") against eager PyTorch."""
-import logging, os, pathlib, sys, warnings
+import logging, math, os, pathlib, sys, warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("NEREID_BUILD", ROOT / "build")).resolve()
@@ -32,6 +32,8 @@ def exact():
     return {
         "levels of a tensor": (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.2, 3, 0, 15),
                                halves),
+        "levels of no number": (lambda x: torch.fake_quantize_per_tensor_affine(
+            torch.where(x < 0, math.nan, x), 0.2, 3, 0, 15), halves),
         "levels of channels": (lambda x: torch.fake_quantize_per_channel_affine(
             x, scales, zeros, 1, -8, 7), halves),
         "levels of channels around fractions": (lambda x: torch.fake_quantize_per_channel_affine(

@@ -20,6 +20,7 @@ ARRAYS = {
     "wr": f32(4, 6), "ur": f32(4, 4), "v": f32(4, 3, 2), "g": f32(1, 3, 1), "img": f32(1, 2, 9, 7),
     "rows": f32(7, 4), "mats": f32(3, 4, 5), "ends": np.array([2, 2, 6], np.int32),
     "wide_ends": np.array([2, 2, 6]), "grads": f32(7, 5),
+    "none": np.full((2, 3), np.nan, np.float32),
     "scale": np.array([.1, .2, .3, .4, .5, .6], np.float32),
     "wb": f32(3, 6, 6), "wt": f32(6, 3), "n0": np.array(1), "f0": np.array(1, np.float32),
     "zero": np.array([0, 1, -2, 3, 0, 5], np.int32), "n": rng.integers(-9, 9, (5, 6)),
@@ -178,6 +179,8 @@ CASES = [
     ("_grouped_mm.default(rows, mats, ends)", grouped),
     ("fake_quantize_per_tensor_affine.default(x, 0.1, 3, -8, 7)",
      lambda x: ((quantized(x, np.float32(.1), 3, -8, 7) - 3) * np.float32(.1))),
+    ("fake_quantize_per_tensor_affine.default(none, 0.1, 3, -8, 7)",
+     lambda none: np.full((2, 3), np.float32(.1)) * np.float32(-11)),
     ("fake_quantize_per_channel_affine.default(x, scale, zero, 1, -8, 7)",
      lambda x, scale, zero: ((quantized(x, scale, zero, -8, 7) - zero) * scale)
      .astype(np.float32)),

@@ -136,7 +136,8 @@ def _quantized(x, scale, zero_point, least: int, most: int):
     """Numbers as so many levels can hold them, and which of them are within these."""
     levels = torch.round(x * (1 / scale)) + zero_point
     within = (levels >= least) & (levels <= most)
-    return (levels.clamp(least, most) - zero_point) * scale, within
+    held = torch.fmax(levels, levels.new_full((), least)).clamp(max=most)  # the least for NaN
+    return (held - zero_point) * scale, within
 
 
 @decomposes(aten.fake_quantize_per_tensor_affine_cachemask.default)
