@@ -121,6 +121,18 @@ def outcome(function, inputs):
         return getattr(error, "inner_exception", error)
 
 
+def check_labels():
+    """PyTorch's form of multilabel_margin_loss counts places after the first -1 of a row."""
+    torch.manual_seed(0)
+    labels = torch.tensor([[3, 0, -1, 1], [-1, 2, 1, 0], [0, 1, 2, 3], [2, -1, -1, -1]])
+    for reduction in "none", "mean", "sum":
+        x = torch.randn(4, 4)
+        want, got = (results_of(lambda x: f(x, labels, reduction=reduction), [x]) for f in (
+            F.multilabel_margin_loss, torch.compile(F.multilabel_margin_loss, backend="nereid")))
+        same = all(torch.allclose(a, b) for a, b in zip(got, want))
+        tally.check(same and len(got) == 2, f"labels, {reduction}: {got}, not {want}")
+
+
 def check_inverses():
     """PyTorch's own operator is wrong in a compiled graph."""
     torch.manual_seed(0)
@@ -213,6 +225,7 @@ def main():
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     check_exact()
+    check_labels()
     check_inverses()
     check_bf16_products()
     check_wide_products()

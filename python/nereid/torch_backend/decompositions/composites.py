@@ -71,6 +71,22 @@ def _lstm(input, hx, params, *more):
     return result, *(s.reshape(given.shape) for s, given in zip(states, hx))
 
 
+_LABELS = (aten.multilabel_margin_loss_forward.default, torch._C.DispatchKey.Autograd)
+_pytorch_labels = _LABELS[0].py_kernels.get(_LABELS[1])
+
+
+def _multilabel_margin_loss(input, target, reduction: int):
+    """PyTorch's form takes the places from the first -1 of a row on for labels of class 0."""
+    _, is_target = _pytorch_labels(input, target, reduction)
+    x, labels, own = map(torch.atleast_2d, (input, target, is_target))
+    counts = (labels == -1).cumsum(1) == 0
+    right = x.gather(1, torch.where(counts, labels, 0))
+    gap = torch.relu(1 - right.unsqueeze(2) + x.unsqueeze(1))
+    others = counts.unsqueeze(2) & (own == 0).unsqueeze(1)
+    loss = (torch.where(others, gap, 0).sum((1, 2)) / x.shape[1]).reshape(input.shape[:-1])
+    return (loss, loss.mean(), loss.sum())[reduction], is_target
+
+
 _FORMS = {aten.cumprod_backward.default: _cumprod_backward,
           aten.matmul.default: _matmul,
           aten.one_hot.default: plain_one_hot}
@@ -89,6 +105,7 @@ def composite_forms():
              if operator.py_kernels.get(key) in (None, _pytorch_matmul)}
     forms.update({(aten.lstm.input, key): _lstm for key in _LSTM_KEYS
                   if _pytorch_lstm and aten.lstm.input.py_kernels.get(key) is _pytorch_lstm})
+    forms.update({_LABELS: _multilabel_margin_loss} if _pytorch_labels else {})
     forms.update(recurrent_forms(forms))
     forms.update(composites_with_eager_strides())
     forms.update(expanded_with_dtypes(forms))
