@@ -461,8 +461,8 @@ def check_code_of_cpus():
             "torch.compile(lambda x: x.sum(1), backend='nereid')(torch.ones(3, 64))")
     with tempfile.TemporaryDirectory() as folder:
         kept = []
-        for own in {"NEREID_CPU": "cpu:4"}, {}:
-            env = {**os.environ, **own, "NEREID_CACHE_DIR": folder,
+        for own in "cpu:4", "":
+            env = {**os.environ, "NEREID_CPU": own, "NEREID_CACHE_DIR": folder,
                    "PYTHONPATH": str(BUILD / "python")}
             subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True)
             (file,) = pathlib.Path(folder).glob("code-*.db")
