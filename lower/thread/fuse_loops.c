@@ -10,7 +10,8 @@
  *              distance from a parameter, each iteration elsewhere.  Then L stores over elements
  *              that its own iteration has loaded if the two parameters are equal, and over nothing
  *              that G loads if their memory is disjoint; one of the two is assumed, and guarded
- *              (nest_assume_noalias).
+ *              (nest_assume_noalias).  Stores of G and L whose elements alternate, as real and
+ *              imaginary parts do, come next to each other at the end.
  *
  * Statements between the two that L depends on move before G; those that depend on G stay after
  * it, and L must not depend on them.
@@ -69,6 +70,7 @@ typedef struct {
   VEC(Item) items;      /* the block's statements until now, in order */
   Pending pending;      /* scratch, of fuse_loops.c */
   VEC(NoAlias) assumed; /* by the chains that are compared */
+  bool lockstep;
 } Fuse;
 
 static void fuse_contract(const Fuse *f);
@@ -156,8 +158,10 @@ static void reads_ref(const Fuse *f, Effects *e, const Ref *r) {
   if (r->kind == REF_VAR) set_add(f, &e->reads, r->var->id);
 }
 
+/* Lanes that go together are in the order of the text without barriers. */
 static void memory_effects(const Fuse *f, Effects *e, const NestStmt *st) {
   unsigned flags = nest_flags(st);
+  if (st->code == NEST_BAR && f->lockstep) return;
   if (flags & (NEST_IS_ATOMIC | NEST_IS_ORDERED)) e->memory |= ORDERED;
   if (!(flags & (NEST_IS_READ | NEST_IS_WRITE))) return;
   const NestBuffer *b = st->mems[0].buffer;
@@ -459,11 +463,70 @@ static const NestVar *parameter_of(const Fuse *f, const Ref *r) {
 }
 
 /* The caller vouches that what is written is no memory of another parameter. */
-static bool never_meet(const Fuse *f, const NestStmt *ld, const NestStmt *st) {
+static bool never_meet(const Fuse *f, const NestStmt *x, const NestStmt *y) {
   if (f->nest->options.alias != NEREID_ALIAS_DISJOINT) return false;
-  const NestVar *from = parameter_of(f, &ld->mems[0].base);
-  const NestVar *to = parameter_of(f, &st->mems[0].base);
-  return from && to && from != to;
+  const NestVar *a = parameter_of(f, &x->mems[0].base), *b = parameter_of(f, &y->mems[0].base);
+  return a && b && a != b;
+}
+
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : llabs(a); }
+
+enum { OFFSET_DEPTH = 8 }; /* statements one on the other that compute an offset */
+
+/* A number that divides the operand in every lane; 0: the operand is 0. */
+static int64_t divisor_of(const Fuse *f, const Ref *r, int depth) {
+  int64_t d = 0;
+  if (r->kind == REF_AFFINE) {
+    for (int i = 0; i < r->sub.n; i++) d = gcd(d, r->sub.t[i].coef);
+    return gcd(d, r->sub.c);
+  }
+  if (r->kind != REF_VAR || f->ndefs[r->var->id] != 1 || depth == OFFSET_DEPTH) return 1;
+  const NestStmt *def = f->def[r->var->id];
+  bool copies = def->code == NEST_MOV || (def->code == NEST_OP && def->op == TILE_CAST);
+  if (def->guard.kind || (!copies && def->code != NEST_OP)) return 1;
+  int64_t a = divisor_of(f, &def->srcs[0], depth + 1);
+  if (copies) return a;
+  if (def->nsrcs != 2 || (def->op != TILE_ADD && def->op != TILE_MUL)) return 1;
+  int64_t b = divisor_of(f, &def->srcs[1], depth + 1), product;
+  if (def->op == TILE_ADD) return gcd(a, b);
+  return __builtin_mul_overflow(a, b, &product) ? 1 : llabs(product);
+}
+
+/* The bytes by whose multiples alone an address differs between lanes; 1: not known. */
+static int64_t step_of_lanes(const Fuse *f, const Ref *r) {
+  int64_t step = 0;
+  while (!r->var->uniform) {
+    const NestStmt *def = f->def[r->var->id];
+    if (f->ndefs[r->var->id] != 1 || def->code != NEST_OP || def->op != TILE_PTR_ADD ||
+        def->guard.kind || def->srcs[0].kind != REF_VAR)
+      return 1;
+    const Ref *offset = &def->srcs[1];
+    if (offset->kind != REF_VAR || !offset->var->uniform)
+      step = gcd(step, divisor_of(f, offset, 0) * dtype_bytes(def->elem));
+    r = &def->srcs[0];
+  }
+  return step;
+}
+
+/* Elements of store x and store y alternate in memory: whatever the iterations and lanes, they are
+ * not the same. */
+static bool are_interleaved(const Fuse *f, const Chain *g, const NestStmt *x, const Chain *l,
+                            const NestStmt *y, const Chain *fine) {
+  const Ref *base = &x->mems[0].base;
+  Affine a = x->mems[0].bytes, b = y->mems[0].bytes;
+  if (x->type != y->type || base->kind != REF_VAR || base->var->count != 1) return false;
+  if (y->mems[0].base.kind != REF_VAR || y->mems[0].base.var != base->var) return false;
+  if (f->ndefs[base->var->id] > 1) return false;
+  const NestBlock *made = base->var->is_param ? NULL : f->def[base->var->id]->parent;
+  if (made == g->body || made == l->body) return false;
+  if (!chain_map_affine(&a, g, fine) || !chain_map_affine(&b, l, fine)) return false;
+  int64_t apart = b.c - a.c, step = step_of_lanes(f, base), size = dtype_bytes(x->type);
+  b.c = a.c;
+  if (!affine_eq(&a, &b)) return false;
+  for (int i = 0; i < a.n; i++) step = gcd(step, a.t[i].coef);
+  if (step < 2 * size) return false;
+  apart = (apart % step + step) % step;
+  return apart >= size && apart <= step - size;
 }
 
 /* The load of chain g and the store of chain l meet, if at all, in one iteration and lane: lanes
@@ -480,20 +543,38 @@ static bool is_global_access(const NestStmt *st, NestCode code) {
   return st->code == code && !st->mems[0].buffer;
 }
 
+typedef enum { CONFLICT, APART, INTERLEAVED } Meeting;
+
+/* Global accesses x of chain g and y of chain l, of which one is a store. */
+static Meeting meeting_of(Fuse *f, const Chain *g, const NestStmt *x, const Chain *l,
+                          const NestStmt *y, const Chain *fine) {
+  bool stores = is_global_access(x, NEST_ST);
+  if (never_meet(f, x, y)) return APART;
+  if (stores && is_global_access(y, NEST_ST) && are_interleaved(f, g, x, l, y, fine))
+    return INTERLEAVED;
+  return !stores && is_elementwise_pair(f, g, x, l, y, fine) ? APART : CONFLICT;
+}
+
+/* Chains that both store are joined only for stores that then are next to each other. */
 static bool chains_agree_in_memory(Fuse *f, const Item *g, const Item *l, const Chain *fine) {
   f->assumed.len = 0;
   if (!effects_meet_in_memory(&g->e, &l->e)) return true;
-  if ((g->e.memory | l->e.memory) & ORDERED || g->e.memory & WRITES_GLOBAL) return false;
+  if ((g->e.memory | l->e.memory) & ORDERED) return false;
   Effects ge = g->e;
   ge.memory = 0;
   if (effects_meet_in_memory(&ge, &l->e)) return false; /* of shared buffers */
-  for (const NestStmt *st = l->chain.body->first; st; st = st->next)
-    for (const NestStmt *ld = g->chain.body->first; ld && is_global_access(st, NEST_ST);
-         ld = ld->next)
-      if (is_global_access(ld, NEST_LD) && !never_meet(f, ld, st) &&
-          !is_elementwise_pair(f, &g->chain, ld, &l->chain, st, fine))
-        return false;
-  return true;
+  bool interleaved = false;
+  for (const NestStmt *y = l->chain.body->first; y; y = y->next)
+    for (const NestStmt *x = g->chain.body->first; x; x = x->next) {
+      bool y_stores = is_global_access(y, NEST_ST), x_stores = is_global_access(x, NEST_ST);
+      if (!(y_stores && (x_stores || is_global_access(x, NEST_LD))) &&
+          !(x_stores && is_global_access(y, NEST_LD)))
+        continue;
+      Meeting m = meeting_of(f, &g->chain, x, &l->chain, y, fine);
+      if (m == CONFLICT) return false;
+      interleaved |= m == INTERLEAVED;
+    }
+  return interleaved || !(g->e.memory & WRITES_GLOBAL);
 }
 
 /* ======== contraction: arrays of one loop become scalars ======== */
@@ -643,12 +724,36 @@ static void move_before(Fuse *f, size_t g, size_t at, const bool *stay) {
   }
 }
 
+static const NestStmt *first_store(const NestBlock *b) {
+  const NestStmt *st = b->first;
+  while (st && !is_global_access(st, NEST_ST)) st = st->next;
+  return st;
+}
+
+static bool sets_operand_of(const Effects *e, const NestStmt *st) {
+  return (st->srcs[0].kind == REF_VAR && set_has(&e->writes, st->srcs[0].var->id)) ||
+         (st->guard.kind == REF_VAR && set_has(&e->writes, st->guard.var->id)) ||
+         (st->mems[0].base.kind == REF_VAR && set_has(&e->writes, st->mems[0].base.var->id));
+}
+
+/* Moves the stores at the end of chain g to those of chain l, which is to be joined. */
+static void move_last_stores(Item *g, const Item *l) {
+  NestStmt *before = (NestStmt *)first_store(l->chain.body);
+  while (before && g->chain.body->last && is_global_access(g->chain.body->last, NEST_ST) &&
+         !sets_operand_of(&l->e, g->chain.body->last)) {
+    NestStmt *st = g->chain.body->last;
+    nest_move_before(st, before);
+    before = st;
+  }
+}
+
 static void fuse_item(Fuse *f, Item *g, size_t at, const Chain *fine) {
   Item l = f->items.data[at];
   for (size_t i = 0; i < f->assumed.len; i++)
     nest_assume_noalias(f->nest, f->assumed.data[i].a, f->assumed.data[i].b, true);
   cut_loops(f, g, fine);
   map_body(&l.chain, chain_map_affine, fine);
+  if (g->e.memory & WRITES_GLOBAL) move_last_stores(g, &l);
   move_all(l.chain.body, g->chain.body);
   nest_remove(l.st);
   effects_join(f, &g->e, &l.e);
@@ -789,6 +894,7 @@ bool pass_fuse_loops(Unit *u) {
   Nest *n = u->nest;
   Arena *scratch = arena_child(u->arena);
   Fuse f = {.nest = n,
+            .lockstep = machine_has(u->machine, HAS_LOCKSTEP),
             .scratch = scratch,
             .def = ARENA_ARRAY(scratch, NestStmt *, n->nvars),
             .ndefs = ARENA_ARRAY(scratch, uint32_t, n->nvars)};

@@ -427,19 +427,16 @@ static void turned_copy_program(const char *args, const uint32_t *grid, uint32_t
   char *t16 = y + 4 * 2048ll; /* turned_copy.py:19 */
   for (int64_t i_at = 0; i_at < n; i_at += 1) { /* turned_copy.py:17 */
     const int32_t i = (int32_t)i_at;
-    vf32 t35[2];
     const int32_t t13 = i * 16; /* turned_copy.py:18 */
     char *t14 = t12 + 4ll * t13;
     char *t34 = t14 + t24;
     char *t18 = t16 + 4ll * t13; /* turned_copy.py:19 */
     const float t19 = (float)i;
+    char *t37 = t18 + t24;
     UNROLL(2) for (int a = 0; a < 2; a++) { /* turned_copy.py:18 */
       const vf32 w = vload_f32(t34 + 32*a);
-      t35[a] = vfma_f32(w, w, vsplat_f32(t19)); /* turned_copy.py:19 */
-    }
-    char *t37 = t18 + t24;
-    UNROLL(2) for (int a = 0; a < 2; a++) {
-      vstream_f32(t37 + 32*a, t35[a], stream);
+      const vf32 t35 = vfma_f32(w, w, vsplat_f32(t19)); /* turned_copy.py:19 */
+      vstream_f32(t37 + 32*a, t35, stream);
     }
   }
 }
