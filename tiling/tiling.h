@@ -106,6 +106,8 @@ typedef struct {
   int64_t run; /* the elements of the sum that are next to each other in the left operand */
   int width, vectors;
   bool tiles; /* the unit for tiles multiplies */
+  bool follow; /* panels follow each other in memory */
+  bool bytes;  /* words of the operands are of four bytes, and vectors multiply them */
 } PanelProduct;
 
 /* Elements of the sum that a step of panels has, which divide it. */

@@ -175,14 +175,30 @@ int tiling_turned_band(int rows, int64_t bytes) {
   return blocks < 1 ? 1 : (int)blocks;
 }
 
-/* How many blocks a program has: of a panel that the second cache does not hold, several, which
- * share a step's part of it, unless processors would have nothing to do. */
-static int64_t blocks_of_program(int64_t blocks, int64_t panels, int64_t panel) {
-  enum { PANEL_LARGE = 1 << 17, MOST = 8 };
-  int64_t best = 1;
-  for (int64_t n = 2; panel >= PANEL_LARGE && n <= MOST; n++) {
-    int64_t programs = (blocks + n - 1) / n;
-    if (programs * panels >= PROCESSORS && programs * n <= blocks + blocks / 8) best = n;
+/* Does a block of rows read a panel from beyond the second cache, of which the next one follows in
+ * memory?  The program's blocks ask for its lines. */
+static bool asks_for_next(const PanelProduct *p, int64_t panels) {
+  enum { WORD = 4, PANEL_LEAST = 1 << 13 };
+  int64_t panel = p->k * p->width;
+  return p->follow && panel >= PANEL_LEAST && panel * panels > second_cache() / WORD;
+}
+
+/* How many blocks of rows a program has, which share a step's part of a panel: several where the
+ * second cache does not hold the panel, unless processors would have nothing to do.  Blocks that
+ * ask for the next panel, or share what bytes take off their sums (1038), are as many as compute
+ * the fewest rows in vain. */
+static int64_t blocks_of_program(int64_t blocks, int64_t panels, const PanelProduct *p) {
+  enum { PANEL_LARGE = 1 << 17, MOST = 8, MOST_SHARED = 12 };
+  bool shared = asks_for_next(p, panels) || p->bytes;
+  int64_t best = 1, least = 0, rounds = (blocks * panels + PROCESSORS - 1) / PROCESSORS;
+  if (!shared && p->k * p->width < PANEL_LARGE) return 1;
+  for (int64_t n = 2; n <= (shared ? MOST_SHARED : MOST); n++) {
+    int64_t programs = (blocks + n - 1) / n, all = programs * n;
+    int64_t own = (programs * panels + PROCESSORS - 1) / PROCESSORS * n;
+    if (all > blocks + blocks / 8 || programs * panels < PROCESSORS) continue;
+    if (shared && (own > rounds + rounds / 8 || (best > 1 && all > least))) continue;
+    best = n;
+    least = all;
   }
   return best;
 }
@@ -223,6 +239,6 @@ Tile tiling_panels(const PanelProduct *p) {
   }
   int64_t blocks = (p->m + best.bm - 1) / best.bm;
   int64_t panels = p->batch * ((p->n + p->width - 1) / p->width);
-  best.bm *= (int)blocks_of_program(blocks, panels, p->k * p->width);
+  best.bm *= (int)blocks_of_program(blocks, panels, p);
   return best;
 }

@@ -126,6 +126,7 @@ typedef struct {
   VEC(ProductSums) sums;  /* of products: their loops, zeros and stores */
   const NestStmt **renamed; /* by variable id: the bitcast whose operand it is; NULL: none */
   const char *results;    /* what the call of a product that stores its sums is given first */
+  const char *less;       /* what all blocks of bytes take off their sums; NULL: each computes it */
   struct ProductSteps *steps; /* of the loop over a counter that is being printed; NULL: none */
   bool failed;
 } Gen;

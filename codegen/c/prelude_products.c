@@ -18,7 +18,7 @@ const Helper c_helpers_products[] = {
      " * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`\n"
      " * bytes after these is prefetched, if it is not 0, and a line from `next` on for each\n"
      " * `every` numbers.  `before` computes what `off` takes off each sum first, `turn` changes\n"
-     " * each number.  Kinds of sums:\n"
+     " * each number, `given` are more parameters.  Kinds of sums:\n"
      " * ADDED to those in memory; MADE there, from zeros; STORED by the function `sums_row`, in\n"
      " * rows of results, of which NULL is none.\n"
      " * It is compiled at -O2 where the rest of a unit is not. */\n"
@@ -37,9 +37,9 @@ const Helper c_helpers_products[] = {
      "#define STORED_BEGIN MADE_BEGIN\n"
      "#define STORED_END(V, store, s) if (sums[i]) store(sums[i] + j * vector, s, stream)\n"
      "#define BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, \\\n"
-     "    every, V, load, vload, vsplat, add, before, off, turn) \\\n"
+     "    every, V, load, vload, vsplat, add, before, off, turn, given) \\\n"
      "  ADDING void name(kind##_PLACE, char *const *left, char *const *right, int steps, \\\n"
-     "      int64_t depth, const char *next) { \\\n"
+     "      int64_t depth, const char *next given(V)) { \\\n"
      "    (void)next; \\\n"
      "    const int64_t vector = sizeof(V); \\\n"
      "    before(vectors, right_row, V, vload, vsplat, add) \\\n"
@@ -72,15 +72,13 @@ const Helper c_helpers_products[] = {
      "      UNROLL(vectors) for (int j = 0; j < vectors; j++) \\\n"
      "        kind##_END(V, sums_row, s[i * vectors + j]); \\\n"
      "  }\n"},
+    {"SUMS_AS_ARE", NULL, "#define SUMS_AS_ARE(...)\n"},
     {"BLOCK_OF_SUMS", NULL,
-     "#define SUMS_AS_ARE(...)\n"
-     "#define BLOCK_OF_SUMS(...) BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE, SUMS_AS_ARE)\n"},
-    {"BLOCK_OF_BYTES", NULL,
-     "/* The same of words of bytes.  Where a number's bytes are 128 more, 128 times the vectors'\n"
-     " * are taken off the sums before. */\n"
-     "#ifndef ADD_BYTES\n"
-     "#define BLOCK_OF_BYTES BLOCK_OF_SUMS\n"
-     "#else\n"
+     "#define BLOCK_OF_SUMS(...) \\\n"
+     "  BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE, SUMS_AS_ARE, SUMS_AS_ARE)\n"},
+    {"HALVES", NULL,
+     "/* 128 times the sums of the vectors' bytes, which sums of products of numbers that are 128\n"
+     " * more are more. */\n"
      "#define HALVES(vectors, right_row, V, vload, vsplat, add) \\\n"
      "  V less[vectors], odd[vectors]; /* two, so that fewer wait for each other */ \\\n"
      "  UNROLL(vectors) for (int j = 0; j < vectors; j++) less[j] = odd[j] = vsplat(0); \\\n"
@@ -102,11 +100,38 @@ const Helper c_helpers_products[] = {
      "#define ADD_HALF(x, vsplat) \\\n"
      "  __asm__(\"\" : \"+v\"(x)); /* or GCC turns the number, and copies it then */ \\\n"
      "  x ^= vsplat((int32_t)0x80808080);\n"
-     "#define ADD_WORD(x, y, s) ADD_BYTES(s, x, y)\n"
+     "#define ADD_WORD(x, y, s) ADD_BYTES(s, x, y)\n"},
+    {"BLOCK_OF_BYTES", NULL,
+     "/* A block of words of bytes.  Where a number's bytes are 128 more, 128 times the vectors'\n"
+     " * are taken off the sums before. */\n"
+     "#ifndef ADD_BYTES\n"
+     "#define BLOCK_OF_BYTES BLOCK_OF_SUMS\n"
+     "#else\n"
      "#define BLOCK_OF_BYTES(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, \\\n"
      "    every, V, load, vload, vsplat, add) \\\n"
      "  BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, every, V, \\\n"
-     "           load, vload, vsplat, ADD_WORD, HALVES, HALVES_OFF, ADD_HALF)\n"
+     "           load, vload, vsplat, ADD_WORD, HALVES, HALVES_OFF, ADD_HALF, SUMS_AS_ARE)\n"
+     "#endif\n"},
+    {"BLOCK_OF_MORE_BYTES", NULL,
+     "/* The same for several blocks of rows, for which LESS_OF's function computed what is taken\n"
+     " * off. */\n"
+     "#define LESS_GIVEN(V) , const V *less\n"
+     "#ifndef ADD_BYTES\n"
+     "#define BLOCK_OF_MORE_BYTES(...) \\\n"
+     "  BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE, SUMS_AS_ARE, LESS_GIVEN)\n"
+     "#define LESS_OF(name, vectors, right_row, V, vload, vsplat) \\\n"
+     "  ADDING void name(V *to, char *const *right, int steps, int64_t depth) {}\n"
+     "#else\n"
+     "#define BLOCK_OF_MORE_BYTES(kind, name, rows, vectors, sums_row, left_step, right_row, \\\n"
+     "    ahead, every, V, load, vload, vsplat, add) \\\n"
+     "  BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, every, V, \\\n"
+     "           load, vload, vsplat, ADD_WORD, SUMS_AS_ARE, HALVES_OFF, ADD_HALF, LESS_GIVEN)\n"
+     "#define LESS_OF(name, vectors, right_row, V, vload, vsplat) \\\n"
+     "  ADDING void name(V *to, char *const *right, int steps, int64_t depth) { \\\n"
+     "    const int64_t vector = sizeof(V); \\\n"
+     "    HALVES(vectors, right_row, V, vload, vsplat, ADD_WORD) \\\n"
+     "    UNROLL(vectors) for (int j = 0; j < vectors; j++) to[j] = less[j]; \\\n"
+     "  }\n"
      "#endif\n"},
     {"nereid_zeros", NULL,
      "/* A row of zeros, for rows that are none. */\n"

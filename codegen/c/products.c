@@ -447,6 +447,16 @@ static const NestStmt *repeating_loop(const ProductLoop *t) {
   return NULL;
 }
 
+/* Depends the address on the index of a loop around this one, up to the last of them? */
+static bool mentions_loops(const Mem *m, const NestStmt *loop, const NestStmt *last) {
+  bool any = false;
+  for (const NestStmt *at = loop; at != last && !any;) {
+    at = at->parent->owner;
+    any = affine_coef(&m->bytes, at->index) || base_depends_on(m, at->index);
+  }
+  return any;
+}
+
 /* The call, for the addresses of rows and, in the order of the parameters, other numbers. */
 static void call_tiles(Gen *g, const ProductLoop *t, const char *rows) {
   const Affine *sum = &t->product->dsts[0].sub, *bytes = &t->right->mems[0].bytes;
@@ -531,6 +541,12 @@ static const char *place_of_sums(Gen *g, const ProductLoop *t, SumsKind kind) {
                              : c_text(g, "%lld", steps_of(g, t).sums_row);
 }
 
+static void note_function(Gen *g, const char *text) {
+  for (size_t i = 0; i < g->functions.len; i++)
+    if (!strcmp(g->functions.data[i], text)) return;
+  vec_push(g->arena, &g->functions, text);
+}
+
 /* The function's name, as no user's is; its definition is noted. */
 static const char *function_of(Gen *g, const ProductLoop *t) {
   const SumsKind kind = sums_kind(g, t);
@@ -541,9 +557,11 @@ static const char *function_of(Gen *g, const ProductLoop *t) {
   int every = next_part(g, t).every;
   const char *place = kind == SUMS_STORED ? "" : c_text(g, "_%s", step_name(g, steps.sums_row));
   const char *next = every ? c_text(g, "_next%d", every) : "";
-  const char *name = c_text(g, "nereid_%s_%s_%dx%d%s_%s_%s%s%s%s", op, type, rows, vectors, place,
+  const char *name = c_text(g, "nereid_%s_%s_%dx%d%s_%s_%s%s%s%s%s", op, type, rows, vectors, place,
                             step_name(g, steps.left), step_name(g, steps.right_row),
-                            ahead ? "_ahead" : "", next, sums_kinds[kind].suffix);
+                            ahead ? "_ahead" : "", next, g->less ? "_more" : "",
+                            sums_kinds[kind].suffix);
+  const char *block = s->op != TILE_DOT4 ? "SUMS" : g->less ? "MORE_BYTES" : "BYTES";
   const char *text =
       c_text(g,
              "#ifndef NEREID_HAS_%s\n"
@@ -551,12 +569,10 @@ static const char *function_of(Gen *g, const ProductLoop *t) {
              "BLOCK_OF_%s(%s, %s, %d, %d, %s, %lld, %lld, %d, %d,\n"
              "    %s, load_%s, vload_kept_%s, vsplat_%s, v%s_%s)\n"
              "#endif\n",
-             name, name, s->op == TILE_DOT4 ? "BYTES" : "SUMS", sums_kinds[kind].name, name, rows,
-             vectors, place_of_sums(g, t, kind), steps.left, steps.right_row, ahead, every,
+             name, name, block, sums_kinds[kind].name, name, rows, vectors,
+             place_of_sums(g, t, kind), steps.left, steps.right_row, ahead, every,
              c_vector_type(s->type), type, type, type, op, type);
-  for (size_t i = 0; i < g->functions.len; i++)
-    if (!strcmp(g->functions.data[i], text)) return name;
-  vec_push(g->arena, &g->functions, text);
+  note_function(g, text);
   return name;
 }
 
@@ -575,8 +591,9 @@ static const char *next_lines(Gen *g, const ProductLoop *t) {
 static void call_block(Gen *g, const ProductLoop *t, const char *rows, const char *vectors,
                        const char *steps) {
   const char *to = g->results ? g->results : c_text(g, "(char *)&%s", first_sum(g, t));
-  c_line(g, "%s(%s, %s, %s, %s, %d, %s);", function_of(g, t), to, rows, vectors, steps,
-         t->loop->index->extent, next_lines(g, t));
+  const char *less = g->less ? c_text(g, ", %s", g->less) : "";
+  c_line(g, "%s(%s, %s, %s, %s, %d, %s%s);", function_of(g, t), to, rows, vectors, steps,
+         t->loop->index->extent, next_lines(g, t), less);
 }
 
 static bool is_only(Affine a, const NestIndex *index, const NestIndex *other) {
@@ -661,12 +678,58 @@ static void put_stored(Gen *g, const ProductLoop *t, const ProductSums *sums) {
   g->block = block;
 }
 
+/* ---- what bytes take off ---- */
+
+/* Is it a loop over nothing but blocks of rows of bytes, which all take the same vectors? */
+static bool shares_bytes(const Gen *g, const NestStmt *s, ProductLoop *t) {
+  const NestStmt *at = s;
+  bool found = false;
+  if (g->less || g->steps || s->nsrcs) return false;
+  while (at && at->code == NEST_SERIAL && !at->nsrcs && !found) {
+    at = only_of(at->regions[0]);
+    found = at && c_product_loop(g, at, t);
+  }
+  return found && !t->tiles && t->product->op == TILE_DOT4 && repeating_loop(t) &&
+         !mentions_loops(&t->right->mems[0], t->loop, s);
+}
+
+/* The name of the function that computes what is taken off, which is noted. */
+static const char *less_function(Gen *g, const ProductLoop *t) {
+  const long long row = steps_of(g, t).right_row;
+  const int vectors = extent_of(t->vector);
+  const char *name = c_text(g, "nereid_less_%d_%s", vectors, step_name(g, row));
+  note_function(g, c_text(g,
+                          "#ifndef NEREID_HAS_%s\n"
+                          "#define NEREID_HAS_%s\n"
+                          "LESS_OF(%s, %d, %lld, vi32, vload_kept_i32, vsplat_i32)\n"
+                          "#endif\n",
+                          name, name, name, vectors, row));
+  return name;
+}
+
+/* All blocks are given what the first one would compute. */
+static void put_shared(Gen *g, const NestStmt *s, const ProductLoop *t) {
+  const char *less = c_open_name(g, "less"), *vectors = c_open_name(g, "vectors");
+  c_line(g, "{");
+  g->depth++;
+  c_line(g, "vi32 %s[%d];", less, extent_of(t->vector));
+  c_line(g, "char *const %s = %s;", vectors, right_address(g, t));
+  c_line(g, "%s(%s, &%s, 1, %d);", less_function(g, t), less, vectors, t->loop->index->extent);
+  g->less = less;
+  c_counted_loop(g, s);
+  g->less = NULL;
+  g->depth--;
+  c_line(g, "}");
+  c_close_names(g, 2);
+}
+
 void c_serial(Gen *g, const NestStmt *s) {
   ProductLoop t;
   const ProductSums *sums = c_sums(g, s);
   if (sums && sums->store && c_product_loop(g, s, &t)) put_stored(g, &t, sums);
   else if (g->steps && !g->steps->calls && g->steps->last == s) put_steps(g, s);
   else if (c_product_loop(g, s, &t)) put_call(g, &t);
+  else if (shares_bytes(g, s, &t)) put_shared(g, s, &t);
   else c_counted_loop(g, s);
 }
 

@@ -495,20 +495,6 @@ static Node *before_copy(Node *right) {
              ? copy->args[0].node : NULL;
 }
 
-/* Bytes whose rows are next to each other are copied in any case: into panels. */
-static void pack_given_bytes(Freeze *f, Node *n) {
-  Node *right = n->args[1].node, *turned = before_copy(right);
-  if (!turned) {
-    turn_given_matrix(f, n);
-    return;
-  }
-  Build b = freeze_build(f, n);
-  NearColumns near;
-  n->args[1].node = build_transpose(&b, turned, 0, 1);
-  if (near_columns_of(f->g, n, &near)) return;
-  if (!has_words(f->g, n) || !pack_panels(f, n)) n->args[1].node = right;
-}
-
 static void pack_given_matrix(Freeze *f, Node *n) {
   Node *left = n->args[0].node, *right = n->args[1].node;
   NearColumns near;
@@ -519,6 +505,20 @@ static void pack_given_matrix(Freeze *f, Node *n) {
   n->args[1] = arg_node(f->packed[right->id]);
   Build b = freeze_build(f, n);
   if (is_reordered(left)) n->args[0] = arg_node(build_op1(&b, OP_aten_clone_default, left));
+}
+
+/* Bytes whose rows are next to each other are copied in any case: into panels. */
+static void pack_given_bytes(Freeze *f, Node *n) {
+  Node *right = n->args[1].node, *turned = before_copy(right);
+  if (!turned) {
+    pack_given_matrix(f, n);
+    return;
+  }
+  Build b = freeze_build(f, n);
+  NearColumns near;
+  n->args[1].node = build_transpose(&b, turned, 0, 1);
+  if (near_columns_of(f->g, n, &near)) return;
+  if (!has_words(f->g, n) || !pack_panels(f, n)) n->args[1].node = right;
 }
 
 /* A product of f16 becomes one of f32: a vector of f16 is converted in each step else. */

@@ -136,7 +136,9 @@ static StepChoice panels_choice(const Tiles *t, const Group *g) {
                     .run = run->value / word,
                     .width = width,
                     .vectors = panels_vectors(width, panels->dtype),
-                    .tiles = tiling_has_tiles(word)};
+                    .tiles = tiling_has_tiles(word),
+                    .follow = !convolution,
+                    .bytes = word == STRIDED_WORD && !convolution && !tiling_has_tiles(word)};
   Tile tile = tiling_panels(&p);
   StepChoice c = choice_new(t);
   add_choice_constexpr(t, &c, "BM", tile.bm);
@@ -190,7 +192,8 @@ static StepChoice turned_choice(const Tiles *t, const Group *g, const Node *pane
   bool unit = tiling_has_tiles(word);
   int64_t k = e[3]->value / word;
   int width = (int)panels->type.shape[2]->value;
-  PanelProduct p = {1, 0, e[2]->value, k, k, width, 0, unit};
+  PanelProduct p = {
+      .batch = 1, .n = e[2]->value, .k = k, .run = k, .width = width, .tiles = unit};
   Tile tile = tiling_panels(&p);
   StepChoice c = choice_new(t);
   bool unpacks = prim_unpacks(g->nodes.data[0]);

@@ -60,7 +60,7 @@ typedef double vf64 VECTOR(double);
  * right_row apart.  A step has its own addresses of rows and of vectors; what is `ahead`
  * bytes after these is prefetched, if it is not 0, and a line from `next` on for each
  * `every` numbers.  `before` computes what `off` takes off each sum first, `turn` changes
- * each number.  Kinds of sums:
+ * each number, `given` are more parameters.  Kinds of sums:
  * ADDED to those in memory; MADE there, from zeros; STORED by the function `sums_row`, in
  * rows of results, of which NULL is none.
  * It is compiled at -O2 where the rest of a unit is not. */
@@ -79,9 +79,9 @@ typedef double vf64 VECTOR(double);
 #define STORED_BEGIN MADE_BEGIN
 #define STORED_END(V, store, s) if (sums[i]) store(sums[i] + j * vector, s, stream)
 #define BLOCK_OF(kind, name, rows, vectors, sums_row, left_step, right_row, ahead, \
-    every, V, load, vload, vsplat, add, before, off, turn) \
+    every, V, load, vload, vsplat, add, before, off, turn, given) \
   ADDING void name(kind##_PLACE, char *const *left, char *const *right, int steps, \
-      int64_t depth, const char *next) { \
+      int64_t depth, const char *next given(V)) { \
     (void)next; \
     const int64_t vector = sizeof(V); \
     before(vectors, right_row, V, vload, vsplat, add) \
@@ -115,10 +115,14 @@ typedef double vf64 VECTOR(double);
         kind##_END(V, sums_row, s[i * vectors + j]); \
   }
 #endif
+#ifndef NEREID_SUMS_AS_ARE
+#define NEREID_SUMS_AS_ARE
+#define SUMS_AS_ARE(...)
+#endif
 #ifndef NEREID_BLOCK_OF_SUMS
 #define NEREID_BLOCK_OF_SUMS
-#define SUMS_AS_ARE(...)
-#define BLOCK_OF_SUMS(...) BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE, SUMS_AS_ARE)
+#define BLOCK_OF_SUMS(...) \
+  BLOCK_OF(__VA_ARGS__, SUMS_AS_ARE, SUMS_AS_ARE, SUMS_AS_ARE, SUMS_AS_ARE)
 #endif
 #ifndef NEREID_memcpy
 #define NEREID_memcpy

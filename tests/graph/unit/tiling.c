@@ -227,15 +227,32 @@ static void test_attention(void) {
 
 /* The tile of a product with panels of f32, or of words. */
 static Tile of_panels(int64_t m, int64_t n, int64_t k, int64_t run, int width, bool tiles) {
-  PanelProduct p = {1, m, n, k, run, width, panels_vectors(width, DT_F32), tiles};
+  PanelProduct p = {.batch = 1, .m = m, .n = n, .k = k, .run = run, .width = width,
+                    .vectors = panels_vectors(width, DT_F32), .tiles = tiles};
   return tiling_panels(&p);
+}
+
+/* Blocks of rows share a program where they ask for the next panel, or what bytes take off. */
+static void test_shared_panels(void) {
+  const int width = panels_width(DT_F32), vectors = panels_vectors(width, DT_F32);
+  const int block = machine_block_rows(machine_find("cpu"), vectors);
+  PanelProduct p = {.batch = 1, .m = 8 * block, .n = 8000, .k = 2048, .run = 2048, .width = width,
+                    .vectors = vectors, .follow = true};
+  check(tiling_panels(&p).bm > block, "blocks of few rows ask for the next panel");
+  check(tiling_panels(&p).bm <= p.m + p.m / 8 + block, "and compute few rows in vain");
+  p.n = 2 * width;
+  check(tiling_panels(&p).bm <= block, "but not where a cache holds all panels");
+  p.m = 1024, p.bytes = true;
+  check(tiling_panels(&p).bm > block, "unless blocks of bytes share what they take off");
 }
 
 /* Sums of 64 bits take twice the registers: blocks of 8 rows by 4 vectors were 32 registers. */
 static void test_wide_panels(void) {
   const Machine *m = machine_find("cpu");
   int width = panels_width(DT_F64), vectors = panels_vectors(width, DT_F64);
-  Tile t = tiling_panels(&(PanelProduct){1, 1024, 1024, 1024, 1024, width, vectors, false});
+  PanelProduct p = {.batch = 1, .m = 1024, .n = 1024, .k = 1024, .run = 1024, .width = width,
+                    .vectors = vectors};
+  Tile t = tiling_panels(&p);
   check(vectors == machine_block_vectors(m), "panels of 64 bits are as many registers");
   check(t.bm <= machine_block_rows(m, vectors), "whose sums registers hold");
 }
@@ -303,6 +320,7 @@ int main(void) {
   check(33 % of_panels(33, 4096, 1024, 1024, 64, true).bm == 0, "and blocks without a rest");
   check(of_panels(7, 4096, 1024, 1024, 64, true).bm == 7, "or all rows");
   test_wide_panels();
+  test_shared_panels();
   even.tiles = true;
   check(tiling_cpu(&even, 128).bm == 128, "columns are turned for many of its rows");
   test_attention();
