@@ -5,6 +5,7 @@
  * Such a group gets columns: the axes that an operand, or a turned result, has next to each other.
  * Its programs take tiles of both, of which each side is in runs. */
 #include "graph/analysis/strided.h"
+#include "lower/target/machine.h"
 #include "planner/fuse/fuse_state.h"
 
 enum { CROSSED_LEAST = 8 }; /* elements of an axis, or all of its sectors are read anyway */
@@ -187,6 +188,59 @@ void fuse_find_crossed(const Fusion *f, Group *g) {
   else if (!c.columns || !has_long_rows(f->graph->dims, g, c.columns)) return;
   fuse_axes_domain(f, g, t, c.columns);
   g->crossed = true;
+}
+
+/* ---- rows of odd length ---- */
+
+typedef struct {
+  const Fusion *f;
+  const Group *group;
+  bool divides;
+} Divided;
+
+static bool divides(Dim index) {
+  bool found = index->kind == DIM_FLOORDIV || index->kind == DIM_MOD;
+  for (uint32_t i = 0; i < index->n && !found; i++) found = divides(index->args[i]);
+  return found;
+}
+
+static void note_divided(Node *operand, const Dim *index, void *ctx) {
+  Divided *x = ctx;
+  if (!is_tensor(operand) || x->f->of[operand->id] == x->group) return;
+  x->divides |= divides(linear_use(x->f, operand, index));
+}
+
+/* Are the group's nodes elements of its shape, of which some are in memory where x is divided? */
+static bool divides_elements(const Fusion *f, const Group *g) {
+  Divided x = {.f = f, .group = g};
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    Node *n = g->nodes.data[i];
+    PrimKind k = prim_kind(n->op);
+    bool fits = (k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW) && f->role[n->id] == ROLE_FULL &&
+                !prim_checks(n) && fuse_same_shape(g, n->type.rank, n->type.shape);
+    if (!fits) return false;
+    Dim at[GRAPH_RANK_MAX];
+    group_index(f, g, n, at);
+    each_use_at(f, n, at, note_divided, &x);
+    if (f->stored[n->id]) note_divided(n, at, &x);
+  }
+  return x.divides;
+}
+
+void fuse_find_odd_rows(const Fusion *f, Group *g) {
+  const ValueType *t = &g->nodes.data[0]->type;
+  int last = last_axis(g);
+  int64_t lanes = machine_find("cpu")->lanes;
+  bool elements = f->graph->host && g->kind == GROUP_LOOPS && dim_is(g->r, 1) && !g->crossed &&
+                  !g->plane && g->strip <= 1 && g->rank > 1 && last > 0;
+  if (!elements || !fuse_same_shape(g, t->rank, t->shape)) return;
+  for (uint32_t a = 0; a < g->rank; a++)
+    if (!dim_is_int(g->shape[a])) return;
+  int64_t row = g->shape[last]->value;
+  bool odd = 2 * row > lanes && row % lanes;
+  if (!odd || !divides_elements(f, g)) return;
+  fuse_axes_domain(f, g, t, 1u << last);
+  g->crossed = g->rows = true;
 }
 
 Dim group_crossed_rows(const Fusion *f, const Group *g) {

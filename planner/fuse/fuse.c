@@ -144,6 +144,8 @@ Fusion *fuse_graph(Graph *g, Arena *a, const FuseOptions *options) {
     fuse_find_panels(s.f, s.f->groups.data[i]);
   for (size_t i = 0; i < s.f->groups.len && options->columns; i++)
     fuse_find_dense_rows(s.f, s.f->groups.data[i]);
+  for (size_t i = 0; i < s.f->groups.len && options->columns; i++)
+    fuse_find_odd_rows(s.f, s.f->groups.data[i]);
   count_slices(s.f);
   s.f->large = has_large(g);
   return s.f;

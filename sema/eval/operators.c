@@ -171,10 +171,16 @@ static bool foldable(TileCode code, const Value *args, uint32_t n) {
   return true;
 }
 
-/* x+0, x-0, x*1, x/1 of integers: strides of 1 and offsets of 0 are everywhere. */
+/* x+0, x-0, x*1, x/1 of integers, and x%1 of a number: strides of 1, offsets of 0 and one block of
+ * all columns are everywhere. */
 static bool is_identity(TileCode code, const Value *args, Value *out) {
   if (args[1].kind != V_CONST || !dtype_is_int(args[1].u.c.dtype)) return false;
   int64_t i = args[1].u.c.v.i;
+  Type t = value_type(args[0]);
+  if (code == TILE_REM && i == 1 && !t.rank && dtype_is_int((DType)t.dtype)) {
+    *out = value_const((DType)t.dtype, (Scalar){0});
+    return true;
+  }
   bool zero = (code == TILE_ADD || code == TILE_SUB) && i == 0;
   bool one = (code == TILE_MUL || code == TILE_DIV) && i == 1;
   *out = args[0];
