@@ -269,26 +269,29 @@ static int64_t tile_width(const Attention *x, Dim width, bool groups) {
 }
 
 /* How much longer a row of a block takes than one of several that share registers. */
-static double row_cost(int64_t rows) {
-  enum { BLOCK = 6 };
-  static const double cost[BLOCK + 1] = {0, 3, 1.6, 1.2, 1, 1, 1};
-  int64_t n = BLOCK;
-  while (rows % n) n--;
-  return cost[n];
+static double row_cost(int64_t rows, int vectors) {
+  enum { MANY = 4 };
+  static const double costs[MANY + 1] = {0, 3, 1.6, 1.2, 1}, halved = 1.1;
+  const Machine *m = machine_find("cpu");
+  MachineBlock block = machine_block_of(m, (int)rows, vectors);
+  double cost = costs[block.rows < MANY ? block.rows : MANY];
+  return block.vectors < machine_vectors_of(m, vectors) ? cost * halved : cost;
 }
 
 /* Keys of a block of turned tiles: so that scores stay in the first cache, and neither blocks nor
  * the rest are cut into single rows. */
 static int64_t keys_of_turned(const Attention *x, int64_t rows) {
-  enum { ROWS = 64, MOST = 128, OPEN = 64, EACH = 4 };
+  enum { ROWS = 64, MOST = 128, OPEN = 64, EACH = 4, REST = 8 };
   if (!dim_is_int(x->walked) || x->walked->value <= 0 || x->high || x->low) return OPEN;
   int64_t keys = x->walked->value, most = rows > ROWS ? OPEN : MOST;
   int64_t best = keys < most ? keys : most;
+  int vectors = (int)(rows / machine_find("cpu")->lanes);
   double least = INFINITY;
+  if (vectors < 1) vectors = 1;
   for (int64_t n = best; n > 0 && n > best / 2; n--) {
     int64_t blocks = keys / n, rest = keys - blocks * n;
-    double time = (double)(blocks * n) * row_cost(n) + (double)(EACH * blocks);
-    if (rest) time += (double)rest * row_cost(rest) + EACH;
+    double time = (double)(blocks * n) * row_cost(n, vectors) + (double)(EACH * blocks);
+    if (rest) time += (double)rest * row_cost(rest, vectors) + REST;
     if (time >= least) continue;
     least = time;
     best = n;

@@ -262,17 +262,24 @@ static int32_t largest_divisor(int32_t n, int32_t most) {
   return most;
 }
 
-/* On a CPU the block is cut from an axis's innermost register digit; on a GPU all is unrolled.
- * want 0: the columns of a block. */
+/* An axis's innermost register digit; -1: it has none. */
+static int registers_of(const Bind *s, int axis) {
+  for (int d = s->ndims - 1; d >= 0; d--)
+    if (s->dims[d].axis == axis && hw_in_thread(s->dims[d].hw)) return d;
+  return -1;
+}
+
+/* A CPU's block is cut from that digit; a GPU unrolls all. */
 static DimMask block_axis(Bind *s, int axis, int32_t want) {
-  for (int d = s->ndims - 1; d >= 0; d--) {
-    if (s->dims[d].axis != axis || !hw_in_thread(s->dims[d].hw)) continue;
-    int before = s->ndims, extent = s->dims[d].extent;
-    bind_split_dim(s, d, want ? largest_divisor(extent, want)
-                              : machine_vectors_of(s->u->machine, extent));
-    return (DimMask)1 << (s->ndims > before ? d + 1 : d);
-  }
-  return 0;
+  int d = registers_of(s, axis), before = s->ndims;
+  if (d < 0) return 0;
+  bind_split_dim(s, d, largest_divisor(s->dims[d].extent, want));
+  return (DimMask)1 << (s->ndims > before ? d + 1 : d);
+}
+
+static int extent_of(const Bind *s, int axis) {
+  int d = registers_of(s, axis);
+  return d < 0 ? 1 : s->dims[d].extent;
 }
 
 static DimMask shift_mask(DimMask m, int at) {
@@ -280,15 +287,18 @@ static DimMask shift_mask(DimMask m, int at) {
   return (m & low) | (m & ~low) << 1;
 }
 
-/* `rows` and `columns`: of a block; 0: as many as registers hold beside its columns. */
+/* The most rows and columns of a block; 0: as suits the machine. */
 static Block plan_block(Bind *s, int rank, int32_t rows, int32_t columns) {
   Block b = {0, 0, 0};
   const Machine *m = s->u->machine;
   bool expands = machine_has(m, HAS_EXPANDED_LOOPS);
   if (!expands) {
-    b.cols = block_axis(s, rank - 1, columns);
-    int before = s->ndims, vectors = b.cols ? s->dims[__builtin_ctzll(b.cols)].extent : 1;
-    b.rows = block_axis(s, rank - 2, rows ? rows : machine_block_rows(m, vectors));
+    int vectors = extent_of(s, rank - 1);
+    MachineBlock own = {rows, columns ? columns : machine_vectors_of(m, vectors)};
+    if (!rows) own = machine_block_of(m, extent_of(s, rank - 2), vectors);
+    b.cols = block_axis(s, rank - 1, own.vectors);
+    int before = s->ndims;
+    b.rows = block_axis(s, rank - 2, own.rows);
     if (s->ndims > before) b.cols = shift_mask(b.cols, __builtin_ctzll(b.rows));
   }
   for (int d = 0; d < s->ndims; d++) {

@@ -120,6 +120,31 @@ int machine_block_rows(const Machine *m, int vectors) {
   return rows < 1 ? 1 : rows < MOST ? rows : MOST;
 }
 
+static MachineBlock block_with(const Machine *m, int rows, int vectors) {
+  int n = machine_block_rows(m, vectors);
+  while (rows % n) n--;
+  return (MachineBlock){n, vectors};
+}
+
+/* The time of each of a block's products: a core begins two additions and two loads at a time, and
+ * the next addition to a sum waits for the last one. */
+static double cost_of_block(MachineBlock b) {
+  enum { WAIT = 8 };
+  int sums = b.rows * b.vectors, loads = b.rows + b.vectors;
+  int time = sums > loads ? sums : loads;
+  return (double)(time > WAIT ? time : WAIT) / sums;
+}
+
+/* 49 rows, windows of 7 by 7, are blocks of seven with two vectors each, not of one with four. */
+MachineBlock machine_block_of(const Machine *m, int rows, int vectors) {
+  enum { HALF = 2 };
+  static const double MUCH = 0.75;
+  MachineBlock block = block_with(m, rows, machine_vectors_of(m, vectors));
+  if (block.vectors % HALF) return block;
+  MachineBlock narrow = block_with(m, rows, block.vectors / HALF);
+  return cost_of_block(narrow) < MUCH * cost_of_block(block) ? narrow : block;
+}
+
 const Machine *machine_list(int *n) {
   *n = (int)(sizeof machines / sizeof *machines);
   return machines;

@@ -86,6 +86,11 @@ int machine_vectors_of(const Machine *m, int vectors);
 /* The most rows of a dot's block that registers hold, of so many vectors each, beside the vectors
  * of a step and one element. */
 int machine_block_rows(const Machine *m, int vectors);
+/* The block of a dot's tile of so many rows and vectors: numbers that divide them. */
+typedef struct {
+  int rows, vectors;
+} MachineBlock;
+MachineBlock machine_block_of(const Machine *m, int rows, int vectors);
 
 /* Rows of a tile (HAS_MATRIX_TILES), and its words along the sum; it is a vector wide. */
 enum { MACHINE_TILE = 16 };

@@ -219,7 +219,7 @@ static void test_attention(void) {
   check(block_of(d, 197, 0) == 50 && block_of(d, 128, 0) == 64, "a CPU's are as equal as can be");
   check(block_of(d, 65, 0) == 35 && block_of(d, 43, 0) == 44, "and have register blocks");
   check(is_turned(d, 64, 64, 64, 64) && is_turned(d, 197, 128, 32, 128), "rows of a CPU are lanes");
-  check(is_turned(d, 49, 49, 64, 45) && is_turned(d, 16, 1, 16, 1), "rests of few keys");
+  check(is_turned(d, 49, 49, 64, 49) && is_turned(d, 16, 1, 16, 1), "rests of few keys");
   check(!is_turned(d, 15, 64, 15, 64), "few rows are not lanes");
   check(block_of(d, 7, 0) == 7 && block_of(d, 1, 0) == 1, "few rows have a block of their number");
   arena_free(a);
@@ -255,6 +255,21 @@ static void test_wide_panels(void) {
   Tile t = tiling_panels(&p);
   check(vectors == machine_block_vectors(m), "panels of 64 bits are as many registers");
   check(t.bm <= machine_block_rows(m, vectors), "whose sums registers hold");
+}
+
+static bool block_is(const Machine *m, int tile_rows, int tile_vectors, int rows, int vectors) {
+  MachineBlock b = machine_block_of(m, tile_rows, tile_vectors);
+  return b.rows == rows && b.vectors == vectors;
+}
+
+/* Rows that blocks of four vectors leave one by one have blocks of two, if those divide them. */
+static void test_blocks_of_dots(void) {
+  const Machine *wide = machine_find("cpu:16"), *narrow = machine_find("cpu:8");
+  check(block_is(wide, 48, 4, 6, 4) && block_is(wide, 45, 4, 5, 4), "blocks fill registers");
+  check(block_is(wide, 49, 4, 7, 2) && block_is(wide, 77, 4, 7, 2), "sevens have half the vectors");
+  check(block_is(wide, 47, 4, 1, 4) && block_is(wide, 14, 4, 2, 4), "others stay");
+  check(block_is(wide, 13, 3, 1, 3), "so do vectors that no two divide");
+  check(block_is(narrow, 49, 8, 7, 1) && block_is(narrow, 48, 8, 6, 2), "with half the registers");
 }
 
 /* Blocks of six rows by four vectors compute 36 of 32 rows, those of eight by three 32. */
@@ -321,6 +336,7 @@ int main(void) {
   check(of_panels(7, 4096, 1024, 1024, 64, true).bm == 7, "or all rows");
   test_wide_panels();
   test_shared_panels();
+  test_blocks_of_dots();
   even.tiles = true;
   check(tiling_cpu(&even, 128).bm == 128, "columns are turned for many of its rows");
   test_attention();
