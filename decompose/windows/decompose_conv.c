@@ -401,14 +401,22 @@ static Node *of_windows(Build *b, const Conv *c) {
   Node *w = before ? channels_before(b, decompose_rounded(b, channels_after_window(b, c->weight)))
                    : window_first(b, c->weight);
   int64_t more = results_more(b, c);
+  bool widens = more && dtype_is_half(t); /* sums meet their bias behind a slice */
+  if (widens) w = build_to(b, w, DT_F32);
   if (joined > 1) w = block_diagonal(b, c, w, joined);
   if (more) w = results_with_more(b, c, w, more, false);
   Dim groups = dim_floordiv(g->dims, c->groups, build_const(b, joined));
   Node *x = decompose_channels_last(b, c->x);
   if (before) x = decompose_rounded(b, x);
-  Arg args[] = {arg_node(x), arg_node(w),
-                arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
-                arg_dims(g, c->n, c->spread), arg_dim(groups), build_int(b, joined),
+  if (widens) x = build_to(b, x, DT_F32);
+  Arg args[] = {arg_node(x),
+                arg_node(w),
+                arg_dims(g, c->n, c->stride),
+                pairs(b, c),
+                arg_dims(g, c->n, c->dilation),
+                arg_dims(g, c->n, c->spread),
+                arg_dim(groups),
+                build_int(b, joined),
                 arg_bool(before)};
   uint32_t n = sizeof args / sizeof *args;
   Node *y = build(b, OP_nereid_conv_default, before ? n : joined > 1 ? n - 1 : n - 2, args);
@@ -530,7 +538,7 @@ static Node *of_signal(Build *b, const Conv *c) {
   return y ? decompose_channels_last(b, y) : NULL;
 }
 
-/* The result without a bias, with its channels last. */
+/* The result without a bias, with its channels last; of 16 bits maybe in f32. */
 static Node *own_windows(Build *b, const Conv *c, bool patches) {
   const ValueType *w = &c->weight->type;
   bool alone = dim_is(w->shape[1], 1) && c->groups == c->x->type.shape[1];
@@ -623,7 +631,8 @@ static Node *interleaved(Build *b, const Conv *c, const Phase *p, Node *y) {
   return y;
 }
 
-/* y[N, q, groups, r, O / groups] as [N, q and r of an axis, O], cut to the sizes of the result. */
+/* y[N, q, groups, r, O / groups] as [N, q and r of an axis, O], with the bias, cut to the sizes of
+ * the result. */
 static Node *interleave_phases(Build *b, const Conv *c, const Phase *p, Node *y) {
   uint32_t n = c->n, axes[GRAPH_RANK_MAX];
   Dim shape[GRAPH_RANK_MAX], of_group = c->weight->type.shape[1];
@@ -632,6 +641,8 @@ static Node *interleave_phases(Build *b, const Conv *c, const Phase *p, Node *y)
   for (uint32_t i = 0; i < n; i++) shape[n + 2 + i] = build_const(b, p[i].stride);
   shape[2 * n + 2] = of_group;
   y = build_view(b, y, 2 * n + 3, shape);
+  for (uint32_t i = 0; i < n; i++) shape[n + 2 + i] = build_const(b, 1);
+  if (c->bias) y = build_add(b, y, build_view(b, c->bias, n + 2, shape + n + 1));
   axes[0] = 0;
   for (uint32_t i = 0; i < n; i++) {
     axes[1 + 2 * i] = 1 + i;
@@ -686,8 +697,8 @@ static bool has_own_phases(Build *b, const Conv *c, const Phase *p) {
   return !phases_differ(c, p) || (b->in.g->host && phases_of(c, p) <= PHASES_MOST);
 }
 
-/* Results u, u + stride, ... along each axis: [N, count, O].  The first of them is q = from of the
- * phase r, and an axis has as many as that of u = 0. */
+/* Results u, u + stride, ... along each axis, with the bias: [N, count, O].  The first of them is
+ * q = from of the phase r, and an axis has as many as that of u = 0. */
 static Node *of_phase(Build *b, const Conv *c, const Phase *p, const Dim *padding,
                       const int64_t *u) {
   Dims *d = b->in.g->dims;
@@ -708,9 +719,10 @@ static Node *of_phase(Build *b, const Conv *c, const Phase *p, const Dim *paddin
     inner.after[i] = dim_sub(d, inner.after[i], c->x->type.shape[i + 2]);
     if (!none) inner.weight = build_slice(b, inner.weight, i + 2, build_const(b, r), size, stride);
   }
-  if (none) return build_full(b, c->n + 2, shape, arg_float(0), c->x->type.dtype);
-  inner.weight = turned(b, &inner);
-  return own_windows(b, &inner, false);
+  Node *y = none ? build_full(b, c->n + 2, shape, arg_float(0), c->x->type.dtype) : NULL;
+  if (!none) inner.weight = turned(b, &inner);
+  if (!none) y = own_windows(b, &inner, false);
+  return build_to(b, c->bias ? build_add(b, y, c->bias) : y, c->x->type.dtype);
 }
 
 /* The phases' results after each other, then interleaved.  A CPU convolves once a phase; a GPU's
@@ -760,7 +772,7 @@ static Node *of_phases(Build *b, const Conv *c, const Phase *p) {
 
 static Node *with_bias(Build *b, const Conv *c, Node *y, bool batched) {
   if (c->bias) y = build_add(b, y, c->bias);
-  y = channels_first(b, y);
+  y = channels_first(b, build_to(b, y, b->in.n->type.dtype));
   return batched ? y : build_squeeze(b, y, 1);
 }
 
@@ -795,8 +807,11 @@ Node *decompose_conv_transpose(Build *b) {
     bool batched = rank_of(c.x) == c.n + 2;
     bool differ = phases_differ(&c, phases) || wastes_places(b, &c, phases);
     if (!batched) c.x = build_unsqueeze(b, c.x, 0);
-    Node *y = differ ? of_each_phase(b, &c, padding, phases) : of_phases(b, &c, phases);
-    return with_bias(b, &c, y, batched);
+    Conv sums = c, biased = c;
+    if (dtype_is_half(c.x->type.dtype)) sums.bias = NULL;
+    else biased.bias = NULL;
+    Node *y = differ ? of_each_phase(b, &biased, padding, phases) : of_phases(b, &biased, phases);
+    return with_bias(b, &sums, y, batched);
   }
   for (uint32_t i = 0; i < c.n; i++) {
     Dim reach = dim_mul(d, c.dilation[i], dim_sub(d, c.weight->type.shape[i + 2], one));

@@ -56,7 +56,8 @@ static void assign_node(Fuser *s, Node *n) {
   bool done = s->loops.n && assign_loop_node(s, n);
   if (!done && n->kind == NODE_CALL && prim_kind(n->op) == PRIM_INSERTED)
     fuse_assign_inserted(s, n);
-  else if (!done && !fuse_is_inlined(s, n) && computes(n)) fuse_assign_group(s, n);
+  else if (!done && !fuse_is_inlined(s, n, fuse_follows_sums(s, n)) && computes(n))
+    fuse_assign_group(s, n);
   if (s->loops.n) note_loop(s, n);
 }
 

@@ -73,17 +73,18 @@ typedef struct {
   uint32_t below; /* how many there are, each as often as it is reached, to a limit */
   uint32_t work;  /* of an element, in additions, with those below it; 0 for nodes of groups */
   uint32_t functions; /* that are written out to compute it, with those below it; the same */
-  int64_t reach;  /* the most elements for which one user computes with it; 0: not known */
-  bool dear;      /* a user would compute it again so often that memory costs less */
-  bool free;      /* needs no memory to compute */
-  bool repeated;  /* used at many indices for one element, as windows do */
-  bool varies;    /* used by nodes that are computed in each run */
-  bool elsewhere; /* used for more than the index of a put, which each put computes for itself */
-  bool tile;      /* depends on a tile of an attention, so that no memory may have it */
-  bool inner;     /* every score or packed weight has one, computed within the kernel */
-  bool sums;      /* a product, or computed from one with no memory between them */
-  bool passing;   /* in memory that is written to later: read while it is there */
-  int64_t bytes;  /* in memory that are read to compute it */
+  int64_t reach;      /* the most elements for which one user computes with it; 0: not known */
+  bool dear;          /* a user would compute it again so often that memory costs less */
+  bool free;          /* needs no memory to compute */
+  bool repeated;      /* used at many indices for one element, as windows do */
+  bool varies;        /* used by nodes that are computed in each run */
+  bool elsewhere;  /* used for more than the index of a put, which each put computes for itself */
+  bool tile;       /* depends on a tile of an attention, so that no memory may have it */
+  bool inner;      /* every score or packed weight has one, computed within the kernel */
+  bool sums;       /* a product, or computed from one with no memory between them */
+  bool short_sums; /* of a group: sums, which memory has in 16 bits, or those and a bias */
+  bool passing;    /* in memory that is written to later: read while it is there */
+  int64_t bytes;   /* in memory that are read to compute it */
   const Node *product; /* that loads its elements, the last of its users that do; NULL: none */
   bool gathered;  /* a gather that the product makes in its loads */
 } Info;
@@ -116,8 +117,8 @@ bool fuse_loads_operand(const Node *user, const Node *operand);
 bool fuse_gathers_in_loads(const Fuser *s, const Node *product, const Node *n);
 /* Finds how each value is used. */
 void fuse_survey_uses(Fuser *s);
-/* Is n computed where it is used?  Its operands have been decided. */
-bool fuse_is_inlined(Fuser *s, Node *n);
+/* Is n computed where it is used, unless a group is to have it?  Its operands are decided. */
+bool fuse_is_inlined(Fuser *s, Node *n, bool grouped);
 /* Finds the values that are written to memory, when all nodes have groups. */
 void fuse_find_stored(Fusion *f);
 /* Values that must be in memory, and those that windows read many times: by node id. */
@@ -127,6 +128,9 @@ bool *fuse_kept_values(const Fuser *s);
 
 /* Puts n into a group that it fits, or into a new one. */
 void fuse_assign_group(Fuser *s, Node *n);
+/* Is n a bias, or a factor, of sums that their kernel has in f32 and memory would have in 16 bits?
+ * Their kernel computes it, and rounds once, as layers do. */
+bool fuse_follows_sums(Fuser *s, Node *n);
 /* All slices have been written when the last of their groups has run. */
 void fuse_assign_inserted(Fuser *s, Node *n);
 

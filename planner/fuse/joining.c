@@ -386,6 +386,28 @@ static Group *group_for(Fuser *s, const Candidates *c, Node *n) {
   return is_insert(n) ? writer_for(s, n, c->latest) : NULL;
 }
 
+/* The group that makes n's sums of 16 bits, of which n is a bias or a factor more; NULL: none. */
+static Group *group_of_short_sums(const Fuser *s, const Node *n) {
+  bool scales = n->kind == NODE_CALL &&
+                graph_is_any(n, OP_aten_add_Tensor, OP_aten_sub_Tensor, OP_aten_mul_Tensor);
+  if (!s->together || !scales || !dtype_is_half(n->type.dtype)) return NULL;
+  for (uint32_t i = 0; i < 2; i++) {
+    Node *x = n->args[i].kind == ARG_NODE ? n->args[i].node : NULL;
+    while (x && prim_is_view(x) && !prim_reads_size(x)) x = view_operand(x);
+    Group *g = x ? s->f->of[x->id] : NULL;
+    if (g && x->type.dtype == n->type.dtype && s->info[x->id].short_sums) return g;
+  }
+  return NULL;
+}
+
+bool fuse_follows_sums(Fuser *s, Node *n) {
+  Group *g = group_of_short_sums(s, n);
+  Candidates c = {.s = s, .once = s->f->once[n->id]};
+  if (!g) return false;
+  each_operand(s->f, n, note_candidate, &c);
+  return c.latest == g && !why_not_joined(s, g, n).kind;
+}
+
 void fuse_assign_inserted(Fuser *s, Node *n) {
   const Arg *slices = &n->args[1];
   Group *last = NULL;
@@ -414,6 +436,9 @@ void fuse_assign_group(Fuser *s, Node *n) {
   g->functions += functions_of(s, n);
   s->info[n->id].depth = s->info[n->id].below = s->info[n->id].work = 0;
   s->info[n->id].functions = 0;
+  bool sums = prim_is_product(prim_kind(n->op)) || graph_is(n, OP_nereid_conv_depthwise_default);
+  sums |= group_of_short_sums(s, n) == g;
+  s->info[n->id].short_sums = sums && dtype_is_half(n->type.dtype);
   vec_push(f->arena, &g->nodes, n);
   c.latest = g;
   each_operand(f, n, note_operand_reader, &c);

@@ -289,7 +289,7 @@ static bool is_table(const Fuser *s, const Node *n) {
   return info->free && info->functions && info->varies && !info->inner && is_worth_memory(s, n);
 }
 
-bool fuse_is_inlined(Fuser *s, Node *n) {
+bool fuse_is_inlined(Fuser *s, Node *n, bool grouped) {
   Info *info = &s->info[n->id];
   UseInfo u = {s, n};
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
@@ -307,7 +307,7 @@ bool fuse_is_inlined(Fuser *s, Node *n) {
   if (info->tile) return true;
   bool kept = is_worth_buffer(s, n), table = is_table(s, n);
   bool wanted = table || (kept && info->varies && !info->free);
-  if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted)) return true;
+  if (prim_is_view(n) || (s->together && fits_inline(s, n, k) && !wanted && !grouped)) return true;
   bool slice = k == PRIM_INSERT || k == PRIM_EMPTY; /* insert.c has decided */
   if (!slice) s->f->once[n->id] = kept || is_worth_memory(s, n);
   info->bytes = fuse_node_bytes(s->f->graph, n);

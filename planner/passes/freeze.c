@@ -12,6 +12,7 @@
 #include "graph/analysis/strided.h"
 #include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"
+#include "graph/builders/round_once.h"
 #include "graph/ops/prims.h"
 #include "graph/ops/window.h"
 #include "planner/passes.h"
@@ -266,7 +267,7 @@ static bool pack_window(Freeze *f, Node *n) {
   Node *wide = build(&b, OP_nereid_conv_default, n->nargs, args);
   Build before = freeze_build(f, wide);
   use_panels(&before, wide);
-  build_become(&b, OP_aten_to_dtype, 2, (Arg[]){arg_node(wide), arg_dtype(n->type.dtype)});
+  round_once(&b, wide);
   return true;
 }
 
@@ -414,6 +415,7 @@ static void walk_weights(Freeze *f) {
       pack_weight(f, n);
     else if (graph_is(n, OP_nereid_conv_default) && !pack_blocks(f, n, TILE_CHANNELS))
       pack_weight(f, n);
+  graph_dce(f->g);
 }
 
 /* Is the left operand in words as the right one's panels are, or of elements of 32 bits? */
@@ -531,7 +533,7 @@ static void widen_halves(Freeze *f, Node *n) {
   Node *x = build_to(&b, n->args[0].node, DT_F32), *y = build_to(&b, n->args[1].node, DT_F32);
   Arg args[] = {arg_node(x), arg_node(y), arg_dtype(DT_F32)};
   Node *wide = build(&b, n->op->id, prim_unpacks(n) ? 3 : 2, args);
-  build_become(&b, OP_aten_to_dtype, 2, (Arg[]){arg_node(wide), arg_dtype(n->type.dtype)});
+  round_once(&b, wide);
 }
 
 static void walk_halves(Freeze *f) {
@@ -539,6 +541,7 @@ static void walk_halves(Freeze *f) {
     if (graph_is_any(n, OP_aten_mm_default, OP_aten_bmm_default) ||
         (f->g->host && graph_is(n, OP_nereid_packed_mm_default)))
       widen_halves(f, n);
+  graph_dce(f->g);
 }
 
 /* Matrices of many rows, or one for the whole batch, read those of a batch from panels. */

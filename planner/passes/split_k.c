@@ -10,12 +10,17 @@
 #include "graph/analysis/gather.h"
 #include "graph/analysis/weight_constants.h"
 #include "graph/builders/node_builder.h"
+#include "graph/builders/round_once.h"
 #include "graph/ops/prims.h"
 #include "planner/passes.h"
 #include "tiling/tiling.h"
 
 static Node *as_is(Build *b, Node *y) {
   const ValueType *t = &b->in.n->type;
+  if (dtype_is_half(t->dtype) && y->type.dtype == DT_F32) {
+    round_once(b, build_view(b, y, t->rank, t->shape));
+    return NULL;
+  }
   Arg args[] = {arg_node(build_to(b, y, t->dtype)), arg_dims(b->in.g, t->rank, t->shape)};
   return build_become(b, OP_aten_view_default, 2, args);
 }
