@@ -327,6 +327,13 @@ static const char *load_pairs(Gen *g, const NestStmt *s, const Access *a) {
   return c_text(g, "vgather_pairs_%s(%s)", a->name, a->at);
 }
 
+/* Every second element of 16 bits of the first lanes, as words of rows at odd elements end. */
+static bool is_second_first(const NestStmt *s, const Access *a) {
+  enum { BYTES = 2 };
+  return a->guard == GUARD_FIRST && a->spread.kind == SPREAD_LINEAR && a->bytes == BYTES &&
+         a->spread.step == 2 * BYTES && (s->type == DT_I16 || s->type == DT_U16);
+}
+
 static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   if (a->guard <= GUARD_SAME) {
     const char *text = load_runs(g, s, a);
@@ -343,8 +350,14 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
   }
   const char *v = c_ref_name(g, dst), *whole = load_near(g, s, a);
   if (whole) c_line(g, "if (%s) %s = %s;", all_of(g, a), v, whole);
-  c_line(g, "%s%s = vgather_mask_%s(%s, %s, %s);", whole ? "else " : "", v, a->name, a->at,
-         guard_mask(g, a), masked_off(g, s, dst));
+  const char *rest =
+      whole && is_second_first(s, a)
+          ? c_text(g, "vsecond_first_%s(%s, %s, %s)", a->name,
+                   a->lanes ? c_address(g, &s->mems[0], false) : a->at, a->when,
+                   masked_off(g, s, dst))
+          : c_text(g, "vgather_mask_%s(%s, %s, %s)", a->name, a->at, guard_mask(g, a),
+                   masked_off(g, s, dst));
+  c_line(g, "%s%s = %s;", whole ? "else " : "", v, rest);
 }
 
 static void load_one(Gen *g, const NestStmt *s, const Ref *dst) {

@@ -313,6 +313,15 @@ const Helper c_helpers_memory[] = {
      "  return v;\n"
      "#endif\n"
      "}\n"},
+    {"vsecond_first_$t", "i16 u16",
+     "/* Every second element in the first n lanes, elements of v in the others. */\n"
+     "INLINE $V vsecond_first_$t(const char *p, int n, $V v) {\n"
+     "  if (n <= 0) return v;\n"
+     "  const vi32 last = vramp_i32(0, 1) == vsplat_i32(n - 1);\n"
+     "  vi32 words = vload_bits_i32(p, (UINT64_C(1) << (n - 1)) - 1);\n"
+     "  words = vselect_i32(last, vsplat_i32(load_$t(p + 4 * (n - 1))), words);\n"
+     "  return vselect_$t(vfirst(n), vto_$t_i32(words), v);\n"
+     "}\n"},
     {"vgather_step_$t", PLAIN " i1",
      "INLINE $V vgather_step_$t(const char *p, int64_t step) {\n"
      "  $V v;\n"
