@@ -107,6 +107,17 @@ def check_autocast():
     with torch.autocast("cpu", torch.bfloat16):
         want, got = model(x)[0], torch.compile(model, backend="nereid")(x)[0]
     tally.check(is_same(want, got, 3e-2), "autocast")
+    torch._dynamo.reset()
+    model = torch.nn.LSTM(5, 6, 2, bidirectional=True)
+    try:
+        with torch.autocast("cpu", torch.bfloat16):
+            want = step(model, model, x, [], True)
+    except RuntimeError:  # oneDNN has no layer of bf16 for this processor
+        return
+    with torch.autocast("cpu", torch.bfloat16):
+        got = step(torch.compile(model, backend="nereid"), model, x, [], True)
+    tally.check(all(is_same(a, b, 5e-2) for a, b in zip(want, got, strict=True)),
+                "an LSTM that is trained under autocast")
 
 
 def main():

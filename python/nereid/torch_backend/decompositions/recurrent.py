@@ -218,10 +218,27 @@ def recurrent_forms(forms: dict) -> dict:
             for place in places}
 
 
+def _autocast_dtype(kind, input, states, params):
+    """The dtype in which oneDNN trains a layer in eager mode, where autocast casts for it."""
+    trains = torch.is_grad_enabled() and any(
+        x.requires_grad for x in (input, *states, *params))
+    layer = kind == "lstm" and states[0].shape[-1] == states[1].shape[-1] and trains
+    if not (layer and torch.is_autocast_enabled("cpu") and torch._C._get_mkldnn_enabled()
+            and input.device.type == "cpu"
+            and input.dtype in (torch.float32, torch.bfloat16, torch.float16)):
+        return None
+    return torch.get_autocast_dtype("cpu")
+
+
 def _form(kind, otherwise):
     def form(input, hx, params, biased, layers, dropout, train, bidirectional, batch_first):
         states = tuple(hx) if kind == "lstm" else (hx,)
         more = biased, layers, dropout, train, bidirectional, batch_first
+        dtype = _autocast_dtype(kind, input, states, params)
+        if dtype is not None:
+            with torch._C._DisableAutocast():
+                return form(input.to(dtype), [x.to(dtype) for x in states],
+                            [x.to(dtype) for x in params], *more)
         if not _fits(input, states, params, batch_first):
             return otherwise(input, hx, params, *more)
         return _network(kind, input, states, params, *more)
