@@ -122,7 +122,8 @@ Node *decompose_dequantize(Build *b) {
 Node *decompose_fake_quantize(Build *b) {
   Node *x = float_operand(b);
   Scaling s = scaling_of(b, x);
-  Node *is_number = build_with(b, OP_aten_eq_Tensor, x, arg_node(x)), *level = quantize_input(&s, x);
+  Node *is_number = build_with(b, OP_aten_eq_Tensor, x, arg_node(x));
+  Node *level = quantize_input(&s, x);
   level = build_where(b, is_number, arg_node(level), build_arg(b, "quant_min"));
   return build_to(b, dequantized(&s, level), b->in.n->type.dtype);
 }
