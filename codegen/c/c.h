@@ -15,6 +15,7 @@
  *   waits.c    which loops may wait for other programs
  *   owners.c   which argument an address is computed from
  *   products.c  loops that add products to blocks of sums, as calls;  sums.c where these begin, end
+ *   along.c    products of few rows that are summed along lanes
  *   asm.c      inline assembly
  *   stmt.c     statements, control, lines of device_print
  *   cost.c     about how long a program takes, as a C expression
@@ -68,6 +69,7 @@ typedef struct Declared {
 } Declared;
 
 enum { COLUMNS_MAX = 4 }; /* stores of a transposed loop */
+typedef struct AlongLanes AlongLanes;
 
 /* Stores of a loop that exchanges rows and columns (transpose.c), or its load, and the names of
  * their vectors. */
@@ -77,6 +79,7 @@ typedef struct {
   const char *rows[COLUMNS_MAX];
   int n;
   const Ref *guard; /* a mask of lanes, in all iterations: whole vectors are exchanged; or NULL */
+  const AlongLanes *along; /* products that take the place of the stores; NULL: none do */
 } Columns;
 
 /* A loop that adds products to sums which the statement `zeros` makes, and which `store` stores, if
@@ -124,6 +127,7 @@ typedef struct {
   const char *row;        /* the iteration of its block that is printed; NULL: its rows are */
   Owner *owners;          /* by variable id, with option debug; else NULL */
   VEC(ProductSums) sums;  /* of products: their loops, zeros and stores */
+  VEC(AlongLanes *) along; /* loops of stores that are products instead */
   const NestStmt **renamed; /* by variable id: the bitcast whose operand it is; NULL: none */
   const char *results;    /* what the call of a product that stores its sums is given first */
   const char *less;       /* what all blocks of bytes take off their sums; NULL: each computes it */
@@ -267,6 +271,32 @@ static inline bool c_has_stored(const Gen *g, const NestVar *v) {
   return false;
 }
 
+/* ---- along.c ---- */
+/* A loop that exchanges rows and columns for products alone, one for each of its stores: it is
+ * printed as these, summed along lanes, and their loops are no code. */
+typedef struct {
+  const NestStmt *at;      /* the loop in the block of the other one */
+  const NestIndex *blocks; /* of its vectors, which it counts; NULL: it is the product's loop */
+  ProductLoop product;
+} AlongProduct;
+struct AlongLanes {
+  const NestStmt *loop;           /* the outer one of two */
+  const NestIndex *rows, *strips; /* of LANES elements of a row; NULL: one */
+  Columns columns;
+  AlongProduct of[COLUMNS_MAX];
+};
+void c_find_along(Gen *g);
+/* The loop and products of which it is one; NULL: it is none. */
+static inline const AlongLanes *c_along(const Gen *g, const NestStmt *s) {
+  for (size_t i = 0; i < g->along.len; i++) {
+    const AlongLanes *x = g->along.data[i];
+    if (x->loop == s) return x;
+    for (int k = 0; k < COLUMNS_MAX; k++)
+      if (x->of[k].at == s) return x;
+  }
+  return NULL;
+}
+
 /* ---- asm.c ---- */
 void c_inline_asm(Gen *g, const NestStmt *s);
 
@@ -297,6 +327,8 @@ void c_line(Gen *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void c_block(Gen *g, const NestBlock *b);
 void c_counted_loop(Gen *g, const NestStmt *s);
 void c_counter_loop(Gen *g, const NestStmt *s); /* NEST_FOR */
+/* The products of a loop of g->columns in the place of store n, for row g->row. */
+void c_add_along(Gen *g, const NestStmt *st, int n);
 /* dst = text, where text has the spread `from`, under the statement's guard; declares dst if this
  * is its definition. */
 void c_assign(Gen *g, const NestStmt *s, const Ref *dst, DType t, const char *text, Spread from);

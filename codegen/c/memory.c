@@ -395,11 +395,11 @@ static void each_element(Gen *g, const NestStmt *s, void (*one)(Gen *, const Nes
 
 static void load_element(Gen *g, const NestStmt *s) { load_one(g, s, &s->dsts[0]); }
 
-/* The vectors of an access of a transposed loop; NULL: it is another one. */
-static const char *rows_of(const Gen *g, const NestStmt *s) {
+/* The number of an access of a transposed loop; -1: it is another one. */
+static int access_of(const Gen *g, const NestStmt *s) {
   for (int i = 0; g->columns && i < g->columns->n; i++)
-    if (g->columns->access[i] == s) return g->columns->rows[i];
-  return NULL;
+    if (g->columns->access[i] == s) return i;
+  return -1;
 }
 
 static void load_rows(Gen *g, const NestStmt *s, const char *rows) {
@@ -413,8 +413,8 @@ static void load_rows(Gen *g, const NestStmt *s, const char *rows) {
 }
 
 void c_load(Gen *g, const NestStmt *s) {
-  const char *rows = rows_of(g, s);
-  if (rows) load_rows(g, s, rows);
+  const int access = access_of(g, s);
+  if (access >= 0) load_rows(g, s, g->columns->rows[access]);
   else each_element(g, s, load_element);
 }
 
@@ -495,8 +495,9 @@ static void store_rows(Gen *g, const NestStmt *s, const char *rows) {
 }
 
 void c_store(Gen *g, const NestStmt *s) {
-  const char *rows = rows_of(g, s);
-  if (rows) store_rows(g, s, rows);
+  const int access = access_of(g, s);
+  if (access >= 0 && g->columns->along) c_add_along(g, s, access);
+  else if (access >= 0) store_rows(g, s, g->columns->rows[access]);
   else each_element(g, s, store_one);
 }
 

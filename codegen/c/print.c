@@ -134,6 +134,7 @@ bool c_print(Arena *a, const Nest *n, const Machine *m, Diags *d, Code *out) {
   c_find_expanded(&g);
   c_find_scopes(&g);
   c_find_sums(&g);
+  c_find_along(&g);
   c_find_renamed(&g);
   c_name_all(&g);
   const char *name = g.entry;

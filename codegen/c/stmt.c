@@ -238,6 +238,110 @@ static void transposed_block(Gen *g, const NestStmt *s, Columns *c) {
   c_close_names(g, (size_t)c->n);
 }
 
+/* ---- products in the place of stores: see along.c ---- */
+
+static int rows_of(const NestIndex *index) { return index ? index->extent : 1; }
+
+/* The left operand's vector of the strip, of row `i`. */
+static const char *left_vector(Gen *g, const ProductLoop *t, const char *strip) {
+  Mem m = t->left->mems[0];
+  affine_drop(&m.bytes, t->loop->index);
+  return c_text(g, "vload_%s(%s + %lld * %s)", dtype_name(t->left->type), c_address(g, &m, false),
+                (long long)dtype_bytes(t->left->type) * g->nest->lanes, strip);
+}
+
+void c_add_along(Gen *g, const NestStmt *st, int n) {
+  const AlongLanes *x = g->columns->along;
+  const ProductLoop *t = &x->of[n].product;
+  const char *rows = g->columns->rows[n], *strip = "0";
+  const char *value = c_vector(g, &st->srcs[0], st->type);
+  if (x->strips) strip = g->indices[x->strips->id];
+  const char *i = t->row ? c_open_index(g, t->row) : "0";
+  const char *sum = c_text(g, "%s[%s][%s]", rows, i, g->row), *left = left_vector(g, t, strip);
+  const char *each = t->row ? c_text(g, "UNROLL(%d) for (int %s = 0; %s < %d; %s++) ",
+                                     t->row->extent, i, i, t->row->extent, i) : "";
+  if (t->product->op == TILE_DOT2)
+    c_line(g, "%s%s = (vf32)vdot2_i32(%s, %s, (vi32)%s);", each, sum, left, value, sum);
+  else c_line(g, "%s%s = vfma_f32(%s, %s, %s);", each, sum, left, value, sum);
+  if (t->row) c_close_index(g, t->row);
+}
+
+/* Gives an index of the sums its text while those of a block of rows are printed. */
+static void set_index(Gen *g, const NestIndex *index, const char *text) {
+  if (index) g->indices[index->id] = text;
+}
+
+static void sum_along(Gen *g, int n, const char *first) {
+  const AlongProduct *x = &g->columns->along->of[n];
+  const ProductLoop *t = &x->product;
+  const char *rows = g->columns->rows[n], *cast = t->product->op == TILE_DOT2 ? "(vi32)" : "";
+  const int vectors = rows_of(t->sum_vector);
+  const char *i = t->sum_row ? c_open_index(g, t->sum_row) : "0";
+  const char *vector = c_text(g, x->blocks ? "(%s / LANES %% %d)" : "(%s / LANES)", first, vectors);
+  set_index(g, t->sum_vector, vector);
+  set_index(g, x->blocks, c_text(g, "(%s / LANES / %d)", first, vectors));
+  const char *each = t->sum_row ? c_text(g, "UNROLL(%d) for (int %s = 0; %s < %d; %s++) ",
+                                         t->sum_row->extent, i, i, t->sum_row->extent, i) : "";
+  c_line(g, "%s%s = %svsum_rows_f32(%s[%s]);", each, c_ref_name(g, &t->product->dsts[0]), cast,
+         rows, i);
+  set_index(g, t->sum_vector, NULL);
+  set_index(g, x->blocks, NULL);
+  if (t->sum_row) c_close_index(g, t->sum_row);
+}
+
+static const char *partial_sums(Gen *g, int n) {
+  const ProductLoop *t = &g->columns->along->of[n].product;
+  return c_text(g, "vf32 %s[%d][LANES];", g->columns->rows[n], rows_of(t->row));
+}
+
+static void clear_along(Gen *g) {
+  const Columns *c = g->columns;
+  for (int n = 0; n < c->n; n++)
+    for (int i = 0; i < rows_of(c->along->of[n].product.row); i++)
+      c_line(g, "%s[%d][%s] = vsplat_f32(0.0f);", c->rows[n], i, g->row);
+}
+
+/* A row's vectors, each multiplied where it would be stored. */
+static void put_row_along(Gen *g, const NestBlock *body, const NestIndex *strips) {
+  clear_along(g);
+  if (strips) {
+    const int n = strips->extent;
+    const char *a = c_open_index(g, strips);
+    c_line(g, "UNROLL(%d) for (int %s = 0; %s < %d; %s++) {", n, a, a, n, a);
+    open(g);
+    g->block++; /* that of the outer loop, which declares nothing */
+  }
+  c_block(g, body);
+  if (!strips) return;
+  close(g);
+  c_close_index(g, strips);
+}
+
+/* Blocks of LANES rows, whose sums are vectors. */
+static void along_loop(Gen *g, const AlongLanes *x) {
+  Columns c = x->columns;
+  for (int k = 0; k < c.n; k++) c.rows[k] = c_open_name(g, "parts");
+  const char *i = c_open_index(g, x->rows), *first = c_open_name(g, c_text(g, "%s_first", i));
+  const char *row = c_open_name(g, "row");
+  open_transposed(g, first, x->rows->extent);
+  c.along = x;
+  g->columns = &c;
+  g->row = row;
+  for (int k = 0; k < c.n; k++) put_unmarked_line(g, partial_sums(g, k));
+  c_line(g, "UNROLL(%d) for (int %s = 0; %s < LANES; %s++) {", g->nest->lanes, row, row, row);
+  open(g);
+  c_line(g, "const int %s = %s + %s;", i, first, row);
+  put_row_along(g, c.access[0]->parent, x->strips);
+  close(g);
+  for (int k = 0; k < c.n; k++) sum_along(g, k, first);
+  g->row = NULL;
+  g->columns = NULL;
+  close(g);
+  c_close_names(g, 2);
+  c_close_index(g, x->rows);
+  c_close_names(g, (size_t)c.n);
+}
+
 static void transposed_loop(Gen *g, const NestStmt *s, Columns *c) {
   if (!c->inner) {
     transposed_block(g, s, c);
@@ -417,6 +521,11 @@ static void masked_loop(Gen *g, const NestStmt *s, Columns *c) {
 }
 
 void c_counted_loop(Gen *g, const NestStmt *s) {
+  const AlongLanes *along = c_along(g, s);
+  if (along) {
+    along_loop(g, along);
+    return;
+  }
   Columns columns = c_transposed(g, s);
   if (columns.guard) {
     masked_loop(g, s, &columns);
@@ -639,7 +748,8 @@ static void load_pairs(Gen *g, const NestStmt *s, const NestStmt *partner, const
  * or does it rename an array? */
 static bool put_elsewhere(Gen *g, const NestStmt *s) {
   const ProductSums *sums = c_sums(g, s);
-  bool called = sums && (s != sums->loop || sums->store);
+  const AlongLanes *along = c_along(g, s);
+  bool called = (sums && (s != sums->loop || sums->store)) || (along && s != along->loop);
   if (!called && !c_renames(g, s)) return false;
   if (sums && s == sums->store) printers[NEST_SERIAL](g, sums->loop);
   for (uint32_t r = 0; r < s->nregions; r++) g->block += c_count_blocks(s->regions[r]);
