@@ -501,27 +501,70 @@ static int words_ahead(const Gen *g, const ProductLoop *t) {
   return g->far_streams && waits ? AHEAD : 0;
 }
 
-/* Vectors that several blocks of rows take are a part of a panel that the second cache holds.  The
- * part after it, or the next panel's first one, comes from beyond: each block asks for its share of
- * these lines, one for each `every` numbers, so that memory has as long as all blocks. */
+/* Lines that blocks ask for together, each for its share, one for each `every` numbers, so that
+ * memory has as long as all blocks: those that follow a part of memory which all of them read. */
 typedef struct {
-  NestIndex *block;
-  int64_t part, share; /* bytes of the vectors, and of a block's share */
+  const NestIndex *block;
+  const Mem *mem;      /* the load of the part, */
+  int64_t part, share; /* its bytes, and those of a block's share */
   int every;           /* 0: nothing is asked for */
 } NextPart;
 
-static NextPart next_part(const Gen *g, const ProductLoop *t) {
-  enum { LINE = 64, PART_LEAST = 1 << 15 };
+static NextPart share_part(const ProductLoop *t, const NestStmt *blocks, const Mem *m,
+                           int64_t part) {
+  enum { LINE = 64 };
+  int64_t count = blocks->index->extent, lines = (part / LINE + count - 1) / count;
+  int64_t depth = t->loop->index->extent;
+  NextPart next = {blocks->index, m, part, lines * LINE, 1};
+  while (2 * next.every * lines <= depth) next.every *= 2;
+  return next;
+}
+
+/* Vectors that several blocks of rows take are a part of a panel that the second cache holds.  The
+ * part after it, or the next panel's first one, comes from beyond. */
+static NextPart next_of_panel(const Gen *g, const ProductLoop *t) {
+  enum { PART_LEAST = 1 << 15 };
   const NestStmt *blocks = g->steps && g->steps->calls ? NULL : repeating_loop(t);
   const Mem *right = &t->right->mems[0];
   int64_t row = affine_coef(&right->bytes, t->loop->index), depth = t->loop->index->extent;
   int64_t vector = (int64_t)dtype_bytes(t->product->type) * g->nest->lanes;
   bool panel = blocks && !right->buffer && row == vector * extent_of(t->vector);
   if (!panel || row * depth < PART_LEAST) return (NextPart){.every = 0};
-  int64_t count = blocks->index->extent, lines = (row * depth / LINE + count - 1) / count;
-  NextPart next = {blocks->index, row * depth, lines * LINE, 1};
-  while (2 * next.every * lines <= depth) next.every *= 2;
-  return next;
+  return share_part(t, blocks, right, row * depth);
+}
+
+/* Bytes of the rows of all blocks, if these have no gaps in some order of numbers, rows and blocks;
+ * else 0. */
+static int64_t dense_bytes(const ProductLoop *t, const NestIndex *block) {
+  const Mem *m = &t->left->mems[0];
+  const NestIndex *const at[] = {t->loop->index, t->row, block};
+  int64_t reach = dtype_bytes(t->left->type);
+  for (int n = 0; n < 3; n++)
+    for (int i = 0; i < 3; i++)
+      if (at[i] && at[i]->extent > 1 && affine_coef(&m->bytes, at[i]) == reach) {
+        reach *= at[i]->extent;
+        break;
+      }
+  int64_t all = dtype_bytes(t->left->type);
+  for (int i = 0; i < 3; i++) all *= extent_of(at[i]);
+  return reach == all ? all : 0;
+}
+
+/* Blocks of rows of memory, as keys and values are, in a loop that goes on after them. */
+static NextPart next_of_rows(const Gen *g, const ProductLoop *t) {
+  enum { PART_LEAST = 1 << 13 };
+  const NestStmt *blocks = t->loop->parent->owner, *around = blocks ? blocks->parent->owner : NULL;
+  const Mem *left = &t->left->mems[0];
+  bool rows = g->far_streams && !g->steps && blocks && blocks->code == NEST_SERIAL &&
+              !blocks->nsrcs && around && around->code == NEST_FOR && !left->buffer &&
+              t->right->mems[0].buffer && !has_guards(t);
+  int64_t part = rows ? dense_bytes(t, blocks->index) : 0;
+  return part < PART_LEAST ? (NextPart){.every = 0} : share_part(t, blocks, left, part);
+}
+
+static NextPart next_part(const Gen *g, const ProductLoop *t) {
+  NextPart next = next_of_panel(g, t);
+  return next.every ? next : next_of_rows(g, t);
 }
 
 /* Sums are added to a tile, made from zeros, or stored at once: the forms of prelude_products.c. */
@@ -580,12 +623,17 @@ void c_product_functions(Gen *g, Text *out) {
   for (size_t i = 0; i < g->functions.len; i++) text_puts(out, g->functions.data[i]);
 }
 
-/* The address of the block's share of the panel's next part; 0: it asks for none. */
+/* The address of the block's share of the next part; 0: it asks for none. */
 static const char *next_lines(Gen *g, const ProductLoop *t) {
   const NextPart next = next_part(g, t);
   if (!next.every) return "0";
-  const Affine at = affine_index(next.block, next.share);
-  return c_text(g, "%s + %lld + %s", right_address(g, t), (long long)next.part, c_affine(g, &at));
+  const Affine at = affine_index((NestIndex *)next.block, next.share);
+  Mem m = *next.mem;
+  const NestIndex *const own[] = {t->loop->index, t->vector, t->row, next.block};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (own[i]) affine_drop(&m.bytes, own[i]);
+  return c_text(g, "%s + %lld + %s", c_address(g, &m, false), (long long)next.part,
+                c_affine(g, &at));
 }
 
 static void call_block(Gen *g, const ProductLoop *t, const char *rows, const char *vectors,
