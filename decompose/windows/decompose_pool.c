@@ -234,9 +234,74 @@ static bool pool_few_positions(const Pooling *p) {
   return count <= POSITIONS_MAX;
 }
 
-/* The maxima and their indices; NULL, and the node stays, if windows are too large. */
+/* ---- windows beside each other ---- */
+
+/* Does each window begin where the one before it ends, the first with the input? */
+static bool are_adjacent(const Pooling *p) {
+  for (uint32_t i = 0; i < p->n; i++)
+    if (p->stride[i] != p->kernel[i] || !dim_is(p->padding[i], 0) || !dim_is(p->after[i], 0) ||
+        !dim_is(p->dilation[i], 1))
+      return false;
+  return true;
+}
+
+/* The elements of each window in a last axis of their own. */
+static Node *windows_in_rows(Build *b, const Pooling *p) {
+  Node *x = p->x;
+  Dim shape[GRAPH_RANK_MAX];
+  uint32_t axes[GRAPH_RANK_MAX], n = p->n;
+  for (uint32_t i = 0; i < p->first; i++) {
+    shape[i] = x->type.shape[i];
+    axes[i] = i;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t axis = p->first + 2 * i;
+    Dim end = dim_mul(b->in.g->dims, p->windows[i], p->kernel[i]);
+    x = build_slice(b, x, p->first + i, build_const(b, 0), end, 1);
+    shape[axis] = p->windows[i];
+    shape[axis + 1] = p->kernel[i];
+    axes[p->first + i] = axis;
+    axes[p->first + n + i] = axis + 1;
+  }
+  x = build_permute(b, build_view(b, x, p->first + 2 * n, shape), axes);
+  for (uint32_t i = 0; i < n; i++) shape[p->first + i] = p->windows[i];
+  shape[p->first + n] = infer_product(&b->in, p->kernel, n);
+  return build_view(b, x, p->first + n + 1, shape);
+}
+
+/* The maxima of rows, and the index of each: of the last NaN, or of the first largest element. */
+static Node *maxima_of_rows(Build *b, Node *x, Node **value) {
+  uint32_t last = rank_of(x) - 1;
+  Node *both = build_with(b, OP_aten_max_dim, x, build_int(b, last));
+  *value = build_item(b, both, 0);
+  Node *at = build_item(b, both, 1);
+  if (!dtype_is_float(x->type.dtype)) return at;
+  Node *nan = build_op1(b, OP_aten_isnan_default, x);
+  nan = build_where(b, nan, arg_node(build_arange(b, x->type.shape[last])), build_int(b, -1));
+  nan = build_reduce(b, OP_aten_amax_default, nan, 1u << last, false);
+  Node *some = build_with(b, OP_aten_ge_Scalar, nan, build_int(b, 0));
+  return build_where(b, some, arg_node(nan), arg_node(at));
+}
+
+static Node *maxima_of_adjacent(Build *b, const Pooling *p) {
+  Node *value, *at = maxima_of_rows(b, windows_in_rows(b, p), &value), *number = NULL;
+  for (uint32_t i = p->n; i-- > 0;) {
+    Node *own = at;
+    if (i) {
+      own = build_with(b, OP_aten_remainder_Scalar, at, arg_dim(p->kernel[i]));
+      at = build_with(b, OP_aten_floor_divide_Scalar, at, arg_dim(p->kernel[i]));
+    }
+    own = build_add(b, own, build_along(b, window_starts(b, p, i), i, p->n));
+    Dim within = infer_product(&b->in, p->x->type.shape + p->first + i + 1, p->n - 1 - i);
+    own = build_mul_dim(b, own, within);
+    number = number ? build_add(b, number, own) : own;
+  }
+  return build_pair(b, value, number);
+}
+
+/* The maxima and their indices; NULL, and the node stays, if large windows overlap. */
 static Node *max_pool_indices(Build *b, const Pooling *p) {
-  if (!pool_few_positions(p)) return NULL;
+  if (!pool_few_positions(p)) return are_adjacent(p) ? maxima_of_adjacent(b, p) : NULL;
   return build_pair(b, pool_slide(b, OP_nereid_pool_max_default, p->x, p), indices_of_maxima(b, p));
 }
 
