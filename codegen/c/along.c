@@ -142,6 +142,16 @@ static bool find_product(const Gen *g, const AlongLanes *x, const NestStmt *st,
   return s != NULL;
 }
 
+/* Does no iteration take what one before it computed, so that both loops may change places? */
+static bool has_own_values(const Gen *g, const NestBlock *body) {
+  for (const NestStmt *s = body->first; s; s = s->next)
+    for (uint32_t i = 0; i < s->ndsts; i++)
+      if (!g->at_definition[s->dsts[i].var->id] && !c_initial_value(s) &&
+          !(s->prev && c_initial_value(s->prev)))
+        return false;
+  return true;
+}
+
 /* The outermost of the loops that exchange strips of rows, which have nothing else. */
 static bool find_strips(Gen *g, const NestStmt *s, AlongLanes *x) {
   const NestStmt *within = s->code == NEST_UNROLL && !s->nsrcs ? s->regions[0]->first : NULL;
@@ -155,7 +165,7 @@ static bool find_strips(Gen *g, const NestStmt *s, AlongLanes *x) {
     g->block--;
     x->rows = within->index;
     x->strips = s->index;
-    if (x->columns.inner) return false;
+    if (x->columns.inner || !has_own_values(g, within->regions[0])) return false;
   }
   const Columns *c = &x->columns;
   return c->n && !c->guard && c->access[0]->code == NEST_ST &&
