@@ -216,9 +216,9 @@ static bool divides_elements(const Fusion *f, const Group *g) {
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
     PrimKind k = prim_kind(n->op);
-    bool fits = (k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW) && f->role[n->id] == ROLE_FULL &&
-                !prim_checks(n) && fuse_same_shape(g, n->type.rank, n->type.shape);
-    if (!fits) return false;
+    bool fits = k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW;
+    fits = fits && f->role[n->id] == ROLE_FULL && !prim_checks(n);
+    if (!fits || !fuse_same_shape(g, n->type.rank, n->type.shape)) return false;
     Dim at[GRAPH_RANK_MAX];
     group_index(f, g, n, at);
     each_use_at(f, n, at, note_divided, &x);
