@@ -236,6 +236,12 @@ static Rule *const promoting[] = {
     infer_to,       infer_divide_in_place,          infer_clamp_in_place};
 /* clang-format on */
 
+/* These refuse operands of several dtypes, although their rules would bring them to one. */
+static bool asks_one_dtype(const Node *n) {
+  const GraphOp *op = n->op->functional ? n->op->functional : n->op;
+  return op->id == OP_aten_heaviside_default || op->id == OP_aten_isclose_default;
+}
+
 typedef struct {
   Retype *r;
   Node *n;
@@ -279,7 +285,7 @@ static void lower_operand(Node **use, void *ctx) {
 
 static void unite_operands(Retype *r, Node *n) {
   Operands o = {.r = r, .n = n};
-  if (IS_ONE_OF(n, promoting)) return;
+  if (IS_ONE_OF(n, promoting) && !asks_one_dtype(n)) return;
   graph_each_use(n, note_operand_dtype, &o);
   if (o.stayed && o.follows) graph_each_use(n, lower_operand, &o);
 }

@@ -25,5 +25,7 @@ class GraphModule(torch.nn.Module):
         add_1: "f32[4, 8]" = torch.ops.aten.add.Tensor(add, linear);  add = linear = None
         add_2: "f32[4, 8]" = torch.ops.aten.add.Tensor(add_1, matmul);  add_1 = matmul = None
         to_4: "f32[4, 8]" = torch.ops.aten.to.dtype(add_2, torch.float32);  add_2 = None
+        # steps between precise values and what follows want one dtype
+        heaviside: "f32[4, 8]" = torch.ops.aten.heaviside.default(to_4, c)
         copy_: "f32[4, 8]" = torch.ops.aten.copy_.default(c, to_4);  c = None
-        return (to_4, copy_)
+        return (to_4, copy_, heaviside)
