@@ -54,6 +54,20 @@ Parts split_mul(Split *s) {
   return to_result(s, complex_mul(&s->b, split_self(s), split_arg(s, "other")));
 }
 
+/* Sums and differences are of each part, unless a complex number multiplies one operand. */
+Parts split_weighted_sum(Split *s) {
+  Build *b = &s->b;
+  Arg alpha = build_arg(b, "alpha");
+  if (alpha.kind != ARG_NODE || !split_value(s, alpha.node).im) return split_each(s);
+  bool turned = graph_is(b->in.n, OP_aten_rsub_Tensor) || graph_is(b->in.n, OP_aten_rsub_Scalar);
+  bool added = graph_is(b->in.n, OP_aten_add_Tensor) || graph_is(b->in.n, OP_aten_add_Scalar);
+  Parts x = split_arg(s, turned ? "other" : "self");
+  Parts y = complex_mul(b, split_value(s, alpha.node), split_arg(s, turned ? "self" : "other"));
+  if (!added)
+    y = (Parts){build_op1(b, OP_aten_neg_default, y.re), build_op1(b, OP_aten_neg_default, y.im)};
+  return to_result(s, complex_add(b, x, y));
+}
+
 Parts split_div(Split *s) {
   return to_result(s, complex_div(&s->b, split_self(s), split_arg(s, "other")));
 }
