@@ -101,7 +101,14 @@ static Node *turned_first(MergeTurned *m, Node *n) {
 
 /* Nothing but one other node uses it. */
 static bool is_used_once(const MergeTurned *m, const Node *x) {
-  return is_elementwise(x) && x->id < m->nids && m->uses[x->id] == 1;
+  return x->id < m->nids && m->uses[x->id] == 1;
+}
+
+/* Nothing but the reader of n, a permutation of `of`, sees that one's axes. */
+static bool is_read_alone(const MergeTurned *m, const Node *n, const Node *of) {
+  for (; n != of; n = n->args[0].node)
+    if (!is_used_once(m, n)) return false;
+  return true;
 }
 
 /* The operand with all of x's elements; NULL: there are several. */
@@ -116,25 +123,24 @@ static Node *single_operand(const Node *x) {
   return found;
 }
 
-/* x as it is computed of operands without their permutations: of nodes that nothing but a reduction
- * needs.  Axis i of x is `axes[i]` of the result. */
-static Node *in_order(MergeTurned *m, Node *x, uint32_t *axes) {
+/* Lets x, of which a reduction reads `axes`, be computed of operands without their permutations, as
+ * far as nothing but the reduction needs the nodes.  Axis i of what it reads is then `axes[i]`. */
+static void put_in_order(MergeTurned *m, Node *x, uint32_t *axes) {
   enum { CHAIN_MAX = 16 };
   TurnedEntry *chain[CHAIN_MAX];
   uint32_t outer[GRAPH_RANK_MAX], inner[GRAPH_RANK_MAX];
   Node *key = NULL;
   int n = 0;
-  x = strided_unpermuted(x, axes);
   memcpy(outer, axes, sizeof outer);
   for (Node *at = x; at && n < CHAIN_MAX && is_used_once(m, at); at = single_operand(at)) {
-    Node *own = key_of(m, at, inner);
+    Node *own = is_elementwise(at) ? key_of(m, at, inner) : NULL;
     TurnedEntry *e = own ? entry_of(m, own) : NULL;
     if (!e || e->node != at) break;
     chain[n++] = e;
     key = own;
     for (uint32_t i = 0; i < x->type.rank; i++) axes[i] = inner[outer[i]];
   }
-  if (!n) return x;
+  if (!n) return;
   memcpy(chain[n - 1]->node->args, key->args, key->nargs * sizeof *key->args);
   for (int i = 0; i < n; i++) {
     ValueType *t = &chain[i]->node->type;
@@ -142,7 +148,6 @@ static Node *in_order(MergeTurned *m, Node *x, uint32_t *axes) {
     chain[i]->key->type = *t;
     for (uint32_t k = 0; k < t->rank; k++) chain[i]->axes[k] = k;
   }
-  return x;
 }
 
 /* Extremes and sums of all elements are those of a permutation of them; others are of a permutation
@@ -155,8 +160,10 @@ static void read_in_order(MergeTurned *m, Node *n) {
   uint32_t axes[GRAPH_RANK_MAX];
   Node *x = n->args[0].node;
   bool all = infer_axes_arg(&b.in, "dim", rank_of(x)) == all_axes(x);
-  Node *before = in_order(m, x, axes);
-  n->args[0].node = all ? before : build_permute(&b, before, axes);
+  Node *before = strided_unpermuted(x, axes);
+  bool alone = is_read_alone(m, x, before);
+  if (alone) put_in_order(m, before, axes);
+  if (all || alone) n->args[0].node = all ? before : build_permute(&b, before, axes);
 }
 
 static void merge_node(MergeTurned *m, Node *n) {

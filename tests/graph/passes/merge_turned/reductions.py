@@ -1,4 +1,5 @@
-# Reductions read memory as it lies: all elements in any order, others before they are permuted.
+# Reductions read memory as it lies: all elements in any order, others before they are permuted.  What
+# others read of a permutation, as `scaled` does, keeps its axes.
 class GraphModule(torch.nn.Module):
     def forward(self, x: "f32[512, 256]", y: "f32[8, 16, 32]", z: "f32[512, 256]"):
         turned: "f32[256, 512]" = torch.ops.aten.permute.default(x, [1, 0])
@@ -14,4 +15,10 @@ class GraphModule(torch.nn.Module):
         kept: "f32[256, 512]" = torch.ops.aten.permute.default(z, [1, 0])
         kept_exp: "f32[256, 512]" = torch.ops.aten.exp.default(kept)
         rows: "f32[256]" = torch.ops.aten.sum.dim_IntList(kept_exp, [1])
-        return (largest, own_largest, sums, kept_exp, rows)
+        first: "f32[256, 512]" = torch.ops.aten.permute.default(x, [1, 0])
+        second: "f32[256, 512]" = torch.ops.aten.permute.default(z, [1, 0])
+        own_sum: "f32[256, 512]" = torch.ops.aten.add.Tensor(first, second)
+        other: "f32[512, 256]" = torch.ops.aten.permute.default(own_sum, [1, 0])
+        columns: "f32[256]" = torch.ops.aten.sum.dim_IntList(other, [0])
+        scaled: "f32[512, 256]" = torch.ops.aten.mul.Tensor(other, x)
+        return (largest, own_largest, sums, kept_exp, rows, columns, scaled)
