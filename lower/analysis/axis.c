@@ -305,9 +305,13 @@ static AxisInfo select_rule(const TileValue *v, const AxisInfo *cond, const Axis
   return x;
 }
 
+/* Pointers to elements of as many bytes are where they were, as those to truth values, which are
+ * read as bytes. */
 static AxisInfo bitcast_rule(const TileValue *v, const TileValue *from, const AxisInfo *a) {
   AxisInfo x = axis_unknown(v);
   bool pointers = v->type.dtype == DT_PTR || from->type.dtype == DT_PTR;
+  bool both = v->type.dtype == DT_PTR && from->type.dtype == DT_PTR;
+  if (both && pointee_bytes(v) == pointee_bytes(from)) return *a;
   for (unsigned i = 0; pointers && i < value_axes(v); i++) x.div[i] = div_each(a, i);
   return x;
 }

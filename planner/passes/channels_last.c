@@ -482,16 +482,51 @@ static bool has_images_of_products(Graph *g) {
   return false;
 }
 
+typedef struct {
+  bool *turned; /* by id: images, and what is computed of them element by element */
+  const Node *user;
+} Turned;
+
+static void inherit_turned(Node **use, void *ctx) {
+  const Turned *t = ctx;
+  t->turned[t->user->id] |= has_shape_of(*use, t->user) && t->turned[(*use)->id];
+}
+
+static bool reduces_last(Graph *g, const Node *n) {
+  uint32_t rank = n->args[0].node->type.rank;
+  return reduced_axes(g, n, rank) >> (rank - 1) & 1;
+}
+
+/* Are positions of images reduced, at once or after pointwise ops?  A CPU goes through them row by
+ * row, with channels as vectors, where their axis is the last but one in memory. */
+static bool reduces_positions(Graph *g, Arena *scratch) {
+  if (!g->host) return false;
+  bool *turned = ARENA_ARRAY(scratch, bool, g->nids), found = false;
+  for (Node *n = g->first; n && !found; n = n->next) {
+    Permuted p;
+    if (n->kind != NODE_CALL) continue;
+    PrimKind k = prim_kind(n->op);
+    if (k == PRIM_REDUCE) found = turned[n->args[0].node->id] && reduces_last(g, n);
+    else if (k != PRIM_POINTWISE) turned[n->id] = is_image(g, n, &p);
+    else graph_each_use(n, inherit_turned, &(Turned){turned, n});
+  }
+  return found;
+}
+
+/* Would a permutation meet another, or a reduction that it makes slow? */
+static bool is_worth_sinking(Graph *g, Arena *scratch) {
+  return has_convolution(g) || has_image_input(g) || has_images_of_products(g) ||
+         reduces_positions(g, scratch);
+}
+
 bool pass_channels_last(Graph *g) {
   if (!graph_functional(g, "channels_last")) return false;
-  /* Else no permutation would meet another. */
-  if (!has_convolution(g) && !has_image_input(g) && !has_images_of_products(g)) return true;
   Arena *scratch = arena_child(g->arena);
   ChannelsLast l = {.g = g, .replacements = replacements_new(g, scratch), .nlists = g->nids};
   l.list = ARENA_ARRAY(scratch, Node *, g->nids);
-  bool ok = !setjmp(l.failed);
-  if (ok) sink_permutations(&l);
-  if (ok) graph_dce(g);
+  bool sinks = is_worth_sinking(g, scratch), ok = !setjmp(l.failed);
+  if (ok && sinks) sink_permutations(&l);
+  if (ok && sinks) graph_dce(g);
   arena_free(scratch);
   return ok;
 }
