@@ -42,6 +42,8 @@ Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags);
 Node *decompose_bag_starts(Build *b, Dim n, Node *offsets, Dim bags);
 /* How many elements each has, by these starts. */
 Node *decompose_bag_lengths(Build *b, Node *starts, Dim bags);
+/* How many elements of each bag `keep` holds for. */
+Node *decompose_bag_counts(Build *b, Node *keep, Node *starts, Dim bags);
 /* x[n, channels, sizes] as [n, groups, channels of a group, sizes]: with all axes of sizes, so that
  * pass channels_last knows it for an image. */
 Node *decompose_channels_in_groups(Build *b, Node *x, Dim groups);

@@ -18,7 +18,22 @@ static Node *where_kept(Build *b, Node *keep, Node *x, int64_t otherwise) {
   return keep ? build_where(b, keep, arg_node(x), build_int(b, otherwise)) : x;
 }
 
+/* Each segment's number goes to its places. */
+static Node *segment_numbers(Build *b, Dim n, Node *starts, Dim bags) {
+  Dim one = build_const(b, 1);
+  return scatter_rows(b, &(ScatteredRows){.to = build_full(b, 1, &n, build_int(b, -1), DT_I64),
+                                          .index = build_arange(b, n),
+                                          .src = build_arange(b, bags),
+                                          .starts = starts,
+                                          .outer = one,
+                                          .rows = n,
+                                          .columns = one,
+                                          .count = n,
+                                          .reduce = "put"});
+}
+
 Node *decompose_bag_of(Build *b, Dim n, Node *offsets, Dim bags) {
+  if (b->in.g->host) return segment_numbers(b, n, decompose_bag_starts(b, n, offsets, bags), bags);
   offsets = build_slice(b, build_to(b, offsets, DT_I64), 0, build_const(b, 0), bags, 1);
   Arg args[] = {arg_node(offsets), arg_node(build_arange(b, n))};
   Node *begun = build_with_named(b, OP_aten_searchsorted_Tensor, 2, args, "right", arg_bool(true));
@@ -38,6 +53,14 @@ Node *decompose_bag_lengths(Build *b, Node *starts, Dim bags) {
   Node *end = build_slice(b, starts, 0, one, all, 1);
   return build_op2(b, OP_aten_sub_Tensor, end,
                    build_slice(b, starts, 0, build_const(b, 0), bags, 1));
+}
+
+Node *decompose_bag_counts(Build *b, Node *keep, Node *starts, Dim bags) {
+  Dim n = keep->type.shape[0];
+  Node *count = build_view(b, build_to(b, keep, DT_F64), 2, (Dim[]){n, build_const(b, 1)});
+  count = build(b, OP_nereid_segment_sum_default,
+                ARGS(arg_node(count), arg_node(build_arange(b, n)), arg_node(starts)));
+  return build_view(b, build_to(b, count, DT_I64), 1, &bags);
 }
 
 /* Rows of the index `padding` count nothing. */
@@ -81,7 +104,9 @@ static Node *bag_elements(Build *b, const Bags *x) {
 }
 
 static Node *counts(Build *b, const Bags *x) {
-  if (x->starts && !x->keep) return decompose_bag_lengths(b, x->starts, x->bags);
+  if (x->starts)
+    return x->keep ? decompose_bag_counts(b, x->keep, x->starts, x->bags)
+                   : decompose_bag_lengths(b, x->starts, x->bags);
   Node *zeros = build_full(b, 1, &x->bags, build_int(b, 0), DT_I64);
   Node *one = build_full(b, 1, x->bag->type.shape, build_int(b, 1), DT_I64);
   return scatter_add_up(b, zeros, where_kept(b, x->keep, x->bag, -1), one);
@@ -129,19 +154,38 @@ static Node *bag_maximum(Build *b, Bags *x) {
   return build_slice(b, y, 0, build_const(b, 0), x->bags, 1);
 }
 
+/* The number of the first row for which `is_best` holds, for each element of the result; n where
+ * there is none. */
+static Node *first_best(Build *b, const Bags *x, Node *is_best, Node *number) {
+  Dim n = x->index->type.shape[0], all = dim_mul(b->in.g->dims, x->bags, x->columns);
+  Node *none = build_full(b, 1, &all, arg_dim(n), DT_I64);
+  if (!x->starts) {
+    Arg how = {.kind = ARG_STRING, .name = "amin"};
+    Node *index = where_kept(b, is_best, bag_elements(b, x), -1);
+    return build(b, OP_nereid_scatter_default,
+                 ARGS(arg_node(none), arg_node(index), arg_node(number), how));
+  }
+  Node *bag = where_kept(b, x->keep, x->bag, -1);
+  bag = build_where(b, is_best, arg_node(build_unsqueeze(b, bag, 1)), build_int(b, -1));
+  return scatter_rows(b, &(ScatteredRows){.to = none,
+                                          .index = bag,
+                                          .src = number,
+                                          .outer = build_const(b, 1),
+                                          .rows = x->bags,
+                                          .columns = x->columns,
+                                          .count = n,
+                                          .each = true,
+                                          .reduce = "amin"});
+}
+
 /* The index of the first row that has the largest element of its bag; 0 for an empty bag. */
 static Node *largest_index(Build *b, const Bags *x, Node *result) {
-  Dim n = x->index->type.shape[0], all = dim_mul(b->in.g->dims, x->bags, x->columns);
   Node *best = build(b, OP_aten_index_select_default,
                      ARGS(arg_node(result), build_int(b, 0), arg_node(x->bag)));
   Node *is_best = build_op2(b, OP_aten_eq_Tensor, x->rows, best);
-  Node *number = build_unsqueeze(b, build_arange(b, n), 1);
-  Node *none = build_full(b, 1, &all, arg_dim(n), DT_I64);
-  Arg how = {.kind = ARG_STRING, .name = "amin"};
+  Node *number = build_unsqueeze(b, build_arange(b, x->index->type.shape[0]), 1);
   number = build_expand(b, number, 2, x->rows->type.shape);
-  Node *index = where_kept(b, is_best, bag_elements(b, x), -1);
-  Node *first = build(b, OP_nereid_scatter_default,
-                      ARGS(arg_node(none), arg_node(index), arg_node(number), how));
+  Node *first = first_best(b, x, is_best, number);
   Node *zero = build_full(b, 1, (Dim[]){build_const(b, 1)}, build_int(b, 0), DT_I64);
   Node *table = build_cat(b, 2, (Node *[]){x->index, zero}, 0);
   Node *found = build(b, OP_aten_index_select_default,
@@ -155,8 +199,8 @@ static Node *mean(Build *b, Node *sum, Node *count) {
 }
 
 /* The results are rows, the bag of each index, how many each bag has, and for the largest elements
- * from which rows they are.  As eager mode on a CPU has it, sums count nothing, and means return
- * the counts twice. */
+ * from which rows they are.  Sums count nothing, and means return the counts twice, which is what
+ * eager mode does on a CPU. */
 Node *decompose_embedding_bag(Build *b) {
   Bags x = bags_of(b);
   BagMode mode = (BagMode)infer_int(&b->in, "mode");

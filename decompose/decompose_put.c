@@ -193,6 +193,21 @@ static bool has_long_rows(const Rows *r) {
   return dtype_is_float(r->x->type.dtype) && dim_is_int(elements) && elements->value >= LONG;
 }
 
+/* Rows are added in their order, along `axis` of x, to those that `row` ([M]) names. */
+static Node *add_along(Build *b, Node *x, uint32_t axis, Node *row, Node *source) {
+  uint32_t before = (1u << axis) - 1, after = all_axes(x) & ~(2 * before + 1);
+  DType t = x->type.dtype;
+  Node *sum = scatter_rows(b, &(ScatteredRows){.to = build_to(b, x, scatter_sum_dtype(t)),
+                                               .index = row,
+                                               .src = source,
+                                               .outer = build_count(b, x, before),
+                                               .rows = x->type.shape[axis],
+                                               .columns = build_count(b, x, after),
+                                               .count = row->type.shape[0],
+                                               .reduce = "sum"});
+  return build_to(b, sum, t);
+}
+
 /* `values` ([M, elements]) go to the rows that `row` ([M]) names. */
 static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool accumulate) {
   if (scatter_empty(b, values)) return from_rows(b, r, r->x);
@@ -201,6 +216,7 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
     return from_rows(b, r, scatter_take(b, r->x, writer, values));
   }
   Dim elements = r->x->type.shape[1];
+  if (b->in.g->host) return from_rows(b, r, add_along(b, r->x, 0, row, values));
   if (has_long_rows(r)) {
     Node *sum = scatter_sum_rows(b, r->x->type.shape[0], row, values);
     Node *wide = build_to(b, r->x, build_wide(r->x->type.dtype));
@@ -223,9 +239,11 @@ static Node *put_slices(Build *b, Node *source, bool accumulate) {
   uint32_t axis = infer_axis_arg(&b->in, "dim", rank_of(x));
   Dim one = build_const(b, 1);
   if (!rank_of(x)) x = build_view(b, x, 1, &one), source = build_view(b, source, 1, &one);
+  Node *row = scatter_from_start(b, index, x->type.shape[axis]);
+  if (b->in.g->host && accumulate && !scatter_empty(b, source))
+    return build_finished(b, add_along(b, x, axis, row, source));
   Rows r = indexed_rows(b, x, 1u << axis), s = indexed_rows(b, source, 1u << axis);
-  return build_finished(
-      b, put_rows(b, &r, scatter_from_start(b, index, x->type.shape[axis]), s.x, accumulate));
+  return build_finished(b, put_rows(b, &r, row, s.x, accumulate));
 }
 
 Node *scatter_scaled(Build *b, Node *source) {

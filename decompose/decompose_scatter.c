@@ -1,4 +1,5 @@
-/* Writing at indices that data says.  All of it becomes nereid.scatter, by atomics:
+/* Writing at indices that data says.  Rows, and parts along an axis, go one after the other on CPUs
+ * (decompose/scatter_rows.c).  All else becomes nereid.scatter, by atomics:
  *
  *   sums      are added up where they go, those of 16-bit floats in f32
  *   extremes  likewise; floats are compared as integers of their order
@@ -91,83 +92,53 @@ static Node *sum_by_product(Build *b, Dim n, Node *row, Node *values) {
   return build_product(b, OP_aten_mm_default, which, values, ROUNDS_NEVER);
 }
 
-/* Rows before they were cast to wider floats, as the kernel that adds them up casts them: otherwise
- * another one writes them first. */
-static Node *before_widening(Build *b, Node *x) {
-  Node *from = x->kind == NODE_CALL && x->nargs ? x->args[0].node : NULL;
-  if (graph_is(x, OP_aten_view_default)) {
-    Node *narrow = before_widening(b, from);
-    return narrow == from ? x : build_view(b, narrow, rank_of(x), x->type.shape);
-  }
-  if (!graph_is(x, OP_aten_to_dtype)) return x;
-  DType t = x->type.dtype, u = from->type.dtype;
-  return t == DT_F32 && dtype_is_float(u) && dtype_bits(u) < dtype_bits(t) ? from : x;
-}
-
 /* ---- sums of rows, in order ---- */
 
-/* The elements of src in `memory` where `index` says; -1: nowhere.  No two go to one place. */
-static Node *put_apart(Build *b, Node *memory, Node *index, Node *src) {
-  return scatter_at(b, memory, index, arg_node(src), "put");
-}
-
-/* Are most of n rows empty sums?  Then the rows that are written take the time, and a search for
- * the others must not go through all. */
-static bool are_few_summed(Build *b, Dim n, Dim count) {
-  enum { LEAST = 2 };
-  return b->in.g->host && dim_is_int(n) && dim_is_int(count) && count->value > 0 &&
-         n->value / LEAST >= count->value;
-}
-
-/* Sums of segments of equal elements of `sorted`, the others' rows being 0: as many segments as
- * there are elements, of which those past the last distinct one are empty. */
-static Node *sum_few_rows(Build *b, Dim n, Node *sorted, Node *order, Node *values) {
-  Dim count = sorted->type.shape[0], one = build_const(b, 1), columns = values->type.shape[1];
-  Dim bounds = dim_add(build_dims(b), count, one);
-  Node *least = build_full(b, 1, &one, build_int(b, -1), sorted->type.dtype);
-  Dim others = dim_sub(build_dims(b), count, one);
-  Node *before = build_slice(b, sorted, 0, build_const(b, 0), others, 1);
-  before = build_cat(b, 2, (Node *[]){least, before}, 0);
-  Node *begins = build_op2(b, OP_aten_ne_Tensor, sorted, before);
-  Node *segment = build_where(b, begins, arg_node(build_mask_number(b, begins)), build_int(b, -1));
-  Node *starts = put_apart(b, build_full(b, 1, &bounds, arg_dim(count), DT_I64), segment,
-                           build_arange(b, count));
-  Node *row = put_apart(b, build_full(b, 1, &count, arg_dim(n), DT_I64), segment,
-                        build_to(b, sorted, DT_I64));
-  Node *sums = build(b, OP_nereid_segment_sum_default,
-                     ARGS(arg_node(values), arg_node(order), arg_node(starts)));
-  Node *first = build_unsqueeze(b, build_mul_dim(b, row, columns), 1);
-  Node *place = build_add(b, first, build_arange(b, columns));
-  Node *is_row = build_with(b, OP_aten_lt_Scalar, build_unsqueeze(b, row, 1), arg_dim(n));
-  place = build_where(b, is_row, arg_node(place), build_int(b, -1));
-  Node *zeros = build_full(b, 2, (Dim[]){n, columns}, build_int(b, 0), sums->type.dtype);
-  return put_apart(b, zeros, place, sums);
+/* Sums of rows on a CPU. */
+static Node *add_in_order(Build *b, Dim n, Node *row, Node *values) {
+  Dim shape[] = {n, values->type.shape[1]};
+  DType t = build_wide(values->type.dtype);
+  return scatter_rows(b, &(ScatteredRows){.to = build_full(b, 2, shape, build_int(b, 0), t),
+                                          .index = row,
+                                          .src = values,
+                                          .outer = build_const(b, 1),
+                                          .rows = n,
+                                          .columns = shape[1],
+                                          .count = row->type.shape[0],
+                                          .reduce = "sum"});
 }
 
 Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values) {
   enum { FEW = 64 };
+  if (b->in.g->host) return add_in_order(b, n, row, values);
   if (dim_is_int(n) && n->value <= FEW && build_wide(values->type.dtype) == DT_F32)
     return sum_by_product(b, n, row, values);
   Arg among[] = {arg_node(row), build_int(b, 0), arg_dim(n)};
   row = build(b, OP_aten_clamp_default, 3, among); /* so that 32 bits are known to hold it */
   Node *sorted =
       build_with_named(b, OP_aten_sort_stable, ARGS(arg_node(row)), "stable", arg_bool(true));
-  if (are_few_summed(b, n, row->type.shape[0]))
-    return sum_few_rows(b, n, build_item(b, sorted, 0), build_item(b, sorted, 1),
-                        before_widening(b, values));
   Dim bounds = dim_add(build_dims(b), n, build_const(b, 1));
   Node *starts =
       build_op2(b, OP_aten_searchsorted_Tensor, build_item(b, sorted, 0), build_arange(b, bounds));
+  values = scatter_before_widening(b, values);
   return build(b, OP_nereid_segment_sum_default,
-               ARGS(arg_node(before_widening(b, values)), arg_node(build_item(b, sorted, 1)),
-                    arg_node(starts)));
+               ARGS(arg_node(values), arg_node(build_item(b, sorted, 1)), arg_node(starts)));
 }
 
-/* How many are written to each of x's elements, without those that were there. */
-static Node *count_written(Build *b, Node *x, Node *indices) {
-  Node *none = build_full(b, rank_of(x), x->type.shape, build_int(b, 0), DT_I32);
-  Node *one = build_full(b, 0, NULL, build_int(b, 1), DT_I32);
-  return scatter_at(b, none, indices, arg_node(one), "sum");
+Node *scatter_count(Build *b, Dim n, Node *index) {
+  Node *none = build_full(b, 1, &n, build_int(b, 0), DT_I32);
+  Node *one = build_full(b, 1, index->type.shape, build_int(b, 1), DT_I32);
+  if (b->in.g->host)
+    return scatter_rows(b, &(ScatteredRows){.to = none,
+                                            .index = index,
+                                            .src = one,
+                                            .outer = build_const(b, 1),
+                                            .rows = n,
+                                            .columns = build_const(b, 1),
+                                            .count = index->type.shape[0],
+                                            .reduce = "sum"});
+  Node *inside = build_with(b, OP_aten_lt_Scalar, index, arg_dim(n));
+  return scatter_add_up(b, none, build_where(b, inside, arg_node(index), build_int(b, -1)), one);
 }
 
 static Node *sort_key(Build *b, Node *x) {
@@ -289,21 +260,59 @@ Node *decompose_scatter(Build *b) {
   return build_finished(b, build_where(b, on, arg_node(value), arg_node(a.x)));
 }
 
+/* The index of each place along the axis, if it is the same for all others; NULL: it is not. */
+static Node *index_along(const Along *a) {
+  uint32_t rank = rank_of(a->x);
+  if (rank == 1) return a->index;
+  if (!graph_is(a->index, OP_aten_expand_default)) return NULL;
+  Node *row = a->index->args[0].node;
+  bool whole = rank_of(row) == rank && row->type.shape[a->axis] == a->index->type.shape[a->axis];
+  for (uint32_t i = 0; i < rank && whole; i++)
+    whole = i == a->axis ||
+            (dim_is(row->type.shape[i], 1) && a->x->type.shape[i] == a->index->type.shape[i]);
+  return whole ? row : NULL;
+}
+
 /* The index of each row, if all of a row is written to one row; NULL: it is not. */
 static Node *index_of_rows(Build *b, const Along *a) {
+  Node *row = a->axis || rank_of(a->x) < 2 ? NULL : index_along(a);
+  return row ? build_flat(b, row) : NULL;
+}
+
+/* Is it a part of x along the axis, or several, of which all others are whole?  Then a CPU goes
+ * through it in order. */
+static bool goes_in_order(Build *b, const Along *a, ScatteredRows *r) {
   uint32_t rank = rank_of(a->x);
-  if (a->axis || rank < 2 || !graph_is(a->index, OP_aten_expand_default)) return NULL;
-  Node *row = a->index->args[0].node;
-  bool whole = rank_of(row) == rank && row->type.shape[0] == a->index->type.shape[0];
-  for (uint32_t i = 1; i < rank && whole; i++)
-    whole = dim_is(row->type.shape[i], 1) && a->x->type.shape[i] == a->index->type.shape[i];
-  return whole ? build_flat(b, row) : NULL;
+  if (!b->in.g->host || rank_of(a->index) != rank) return false;
+  for (uint32_t i = 0; i < rank; i++)
+    if (i != a->axis && a->x->type.shape[i] != a->index->type.shape[i]) return false;
+  uint32_t before = (1u << a->axis) - 1, after = all_axes(a->x) & ~(2 * before + 1);
+  Node *row = index_along(a);
+  *r = (ScatteredRows){.index = row ? row : a->index,
+                       .each = !row,
+                       .outer = build_count(b, a->x, before),
+                       .rows = a->x->type.shape[a->axis],
+                       .columns = build_count(b, a->x, after),
+                       .count = a->index->type.shape[a->axis]};
+  return true;
+}
+
+/* `to`, of x's shape, reduced so with src. */
+static Node *reduce_in_order(Build *b, ScatteredRows r, Node *to, Node *src, const char *reduce) {
+  DType t = to->type.dtype;
+  r.to = build_to(b, to, scatter_sum_dtype(t));
+  r.src = src;
+  r.reduce = reduce;
+  return build_to(b, scatter_rows(b, &r), t);
 }
 
 Node *decompose_scatter_add(Build *b) {
+  ScatteredRows r;
   if (scatter_empty(b, build_input(b, "index"))) return build_self(b);
   Along a = along_of(b);
   if (writes_few(&a)) return write_few(b, &a, true);
+  if (goes_in_order(b, &a, &r))
+    return build_finished(b, reduce_in_order(b, r, a.x, scatter_source(b, &a), "sum"));
   Node *row = index_of_rows(b, &a);
   if (row)
     return build_finished(b, build(b, OP_aten_index_add_default,
@@ -366,14 +375,25 @@ static Node *neutral_like(Build *b, const Node *x, Reduce how) {
   return build_expand(b, one, rank_of(x), x->type.shape);
 }
 
-static Node *reduce_along(Build *b, const Along *a, Node *to, Node *indices, Node *src,
-                          Reduce how) {
-  switch (how) {
-    case SCATTER_PROD: return multiply_along(b, a, to, src);
-    case SCATTER_AMAX: return scatter_extreme(b, to, indices, src, true);
-    case SCATTER_AMIN: return scatter_extreme(b, to, indices, src, false);
-    default: return scatter_add_up(b, to, indices, src);
-  }
+static Node *reduce_along(Build *b, const Along *a, Node *to, Node *src, Reduce how) {
+  static const char *const names[] = {"sum", "prod", "sum", "amax", "amin"};
+  ScatteredRows r;
+  if (goes_in_order(b, a, &r)) return reduce_in_order(b, r, to, src, names[how]);
+  if (how == SCATTER_PROD) return multiply_along(b, a, to, src);
+  Node *indices = indices_along(b, a->x, a->axis, a->index);
+  if (how == SCATTER_AMAX || how == SCATTER_AMIN)
+    return scatter_extreme(b, to, indices, src, how == SCATTER_AMAX);
+  return scatter_add_up(b, to, indices, src);
+}
+
+/* How many are written to each of x's elements, without those that were there. */
+static Node *count_written(Build *b, const Along *a) {
+  Node *none = build_full(b, rank_of(a->x), a->x->type.shape, build_int(b, 0), DT_I32);
+  Node *one = build_full(b, rank_of(a->index), a->index->type.shape, build_int(b, 1), DT_I32);
+  ScatteredRows r;
+  if (goes_in_order(b, a, &r)) return reduce_in_order(b, r, none, one, "sum");
+  Node *indices = indices_along(b, a->x, a->axis, a->index);
+  return scatter_at(b, none, indices, arg_node(one), "sum");
 }
 
 Node *decompose_scatter_reduce(Build *b) {
@@ -381,12 +401,11 @@ Node *decompose_scatter_reduce(Build *b) {
   Along a = along_of(b);
   Reduce how = reduce_of(b);
   bool include = !infer_takes(&b->in, "include_self") || infer_bool(&b->in, "include_self");
-  Node *indices = indices_along(b, a.x, a.axis, a.index), *src = scatter_source(b, &a);
+  Node *src = scatter_source(b, &a);
   Node *to = include ? a.x : neutral_like(b, a.x, how);
-  Node *y = reduce_along(b, &a, to, indices, src, how);
+  Node *y = reduce_along(b, &a, to, src, how);
   if (include && how != SCATTER_MEAN) return build_finished(b, y);
-  Node *count = count_written(b, a.x, indices),
-       *zero = build_full(b, 0, NULL, build_int(b, 0), DT_I32);
+  Node *count = count_written(b, &a), *zero = build_full(b, 0, NULL, build_int(b, 0), DT_I32);
   Node *on = build_op2(b, OP_aten_gt_Tensor, count, zero);
   if (how == SCATTER_MEAN) {
     count = include ? build_add_dim(b, count, build_const(b, 1))

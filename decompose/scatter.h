@@ -19,6 +19,24 @@ Node *scatter_add_up(Build *b, Node *to, Node *indices, Node *src);
  * order of `values`: the same in every run, unlike scatter_add_up.  Other rows count nowhere, none
  * is negative. */
 Node *scatter_sum_rows(Build *b, Dim n, Node *row, Node *values);
+/* Rows that are reduced in their order (decompose/scatter_rows.c), on CPUs alone. */
+typedef struct {
+  Node *to;    /* [outer, rows, columns], which keeps its elements where no index is its row's */
+  Node *index; /* [count], or with `each` [outer, count, columns]; other numbers count nowhere */
+  Node *src;   /* [outer, count, columns], of any dtype; with starts [segments, columns] */
+  Node *starts; /* of segments in the index, and the end of the last; NULL: no segments */
+  Node *scale;  /* a factor of each index; NULL: 1 */
+  Dim outer, rows, columns, count;
+  bool each;
+  const char *reduce; /* sum, prod, amax, amin, or put: the last one */
+} ScatteredRows;
+/* Tensors may have any shape of as many elements in this order; the result has the one of `to`. */
+Node *scatter_rows(Build *b, const ScatteredRows *r);
+/* How many of the indices ([count]) are each of n, as i32; others count nowhere. */
+Node *scatter_count(Build *b, Dim n, Node *index);
+/* x before it was cast to wider floats, as the kernel that adds it up casts it: otherwise another
+ * one writes it first. */
+Node *scatter_before_widening(Build *b, Node *x);
 /* `source` times the argument "alpha" of b's node. */
 Node *scatter_scaled(Build *b, Node *source);
 /* The dtype that atomics add up in: f32 for 16-bit floats, i32 for small integers. */

@@ -117,5 +117,7 @@ Tile tiling_panels(const PanelProduct *p);
 
 /* Neighbours of the result that a block of a nereid.turned_pairs has. */
 enum { TURNED_LANES = 16 };
+/* Columns that a program of a nereid.scatter_rows has, of so many; 0: these are open. */
+int tiling_scattered_columns(int64_t columns);
 
 #endif

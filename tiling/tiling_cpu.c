@@ -242,3 +242,10 @@ Tile tiling_panels(const PanelProduct *p) {
   best.bm *= (int)blocks_of_program(blocks, panels, p);
   return best;
 }
+
+int tiling_scattered_columns(int64_t columns) {
+  enum { MOST = 64 }; /* so that threads share wide rows, of which each reads its columns alone */
+  int block = columns ? 1 : MOST;
+  while (block < columns && block < MOST) block *= 2;
+  return block;
+}

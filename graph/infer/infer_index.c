@@ -361,6 +361,33 @@ void infer_segment_sum(Infer *in) {
   infer_set(in, rows->dtype == DT_F64 ? DT_F64 : DT_F32, 2, shape);
 }
 
+/* Tensors of any shape as parts of rows: `sizes` are the parts, the result's rows of one, columns,
+ * and the source's rows, each of which goes to the row of the result that the index says, if there
+ * is one.  A source of segments has a row for each: `starts` says where these are in the index. */
+void infer_scatter_rows(Infer *in) {
+  const ValueType *to = infer_self(in), *index = infer_tensor(in, "index");
+  const ValueType *starts = infer_optional_tensor(in, "starts");
+  const ValueType *scale = infer_optional_tensor(in, "scale"), *src = infer_tensor(in, "src");
+  enum { OUTER, ROWS, COLUMNS, COUNT, SIZES };
+  Dims *d = in->g->dims;
+  Dim s[GRAPH_RANK_MAX],
+      all[] = {infer_product(in, to->shape, to->rank), infer_product(in, src->shape, src->rank),
+               infer_product(in, index->shape, index->rank)};
+  uint32_t n = infer_sizes(in, "sizes", s);
+  if (n != SIZES) infer_fail(in, E_GRAPH_TRANSFORM_SIZES, n, SIZES);
+  need_index(in, index);
+  infer_rank(in, infer_tensor(in, "program"), 1, 1);
+  Dim row = dim_mul(d, s[OUTER], s[COLUMNS]), rows = s[COUNT];
+  if (starts) need_index(in, starts), rows = dim_sub(d, starts->shape[0], infer_const(in, 1));
+  infer_same_size(in, all[0], dim_mul(d, row, s[ROWS]), "elements of the result");
+  infer_same_size(in, all[1], dim_mul(d, row, rows), "elements of the source");
+  infer_same_size(in, all[2], infer_bool(in, "each") ? dim_mul(d, row, s[COUNT]) : s[COUNT],
+                  "elements of the index");
+  if (scale)
+    infer_same_size(in, infer_product(in, scale->shape, scale->rank), s[COUNT], "factors of rows");
+  in->result = *to;
+}
+
 /* The leaf of each tree for each row: nodes have 64 bits, thresholds are in them or apart. */
 void infer_tree_leaf(Infer *in) {
   const ValueType *x = infer_tensor(in, "self"), *nodes = infer_tensor(in, "nodes");

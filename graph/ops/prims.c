@@ -11,7 +11,8 @@ Name prim_check_fault(Graph *g, const Node *n) {
 
 bool prim_does_rows(const Node *n) {
   return graph_is_any(n, OP_nereid_suppress_default, OP_nereid_matrix_default,
-                      OP_nereid_fourier_default, OP_nereid_turned_pairs_default);
+                      OP_nereid_fourier_default, OP_nereid_turned_pairs_default,
+                      OP_nereid_scatter_rows_default);
 }
 
 bool prim_puts(const Node *n) {
@@ -47,6 +48,7 @@ uint32_t prim_in_memory(const Node *n) {
     ALL = 7,
     MATRICES = 12,
     SIGNALS = 60,
+    ROWS = 60,       /* their index, segments and factors */
     WINDOW = 3 << 15 /* and a filter */
   };
   switch (n->op->id) {
@@ -58,6 +60,7 @@ uint32_t prim_in_memory(const Node *n) {
     case OP_nereid_matrix_default: return STATE | MATRICES;
     case OP_nereid_fourier_default: return STATE | SIGNALS | WINDOW;
     case OP_nereid_turned_pairs_default: return STATE | SCORES;
+    case OP_nereid_scatter_rows_default: return STATE | ROWS;
     default: return STATE;
   }
 }

@@ -32,8 +32,8 @@ static inline bool prim_checks(const Node *n) {
 }
 /* What is wrong where an element of n, such a node, is not 0; NULL: n checks indices. */
 Name prim_check_fault(Graph *g, const Node *n);
-/* Is it nereid.suppress, nereid.matrix, nereid.fourier or nereid.turned_pairs, of which a program
- * does a row? */
+/* Is it nereid.suppress, nereid.matrix, nereid.fourier, nereid.turned_pairs or nereid.scatter_rows,
+ * of which a program does a row? */
 bool prim_does_rows(const Node *n);
 /* Is it a nereid.scatter that writes each element to an index of its own? */
 bool prim_puts(const Node *n);

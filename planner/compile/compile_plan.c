@@ -415,6 +415,7 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
     k->unrolls = looped && tiles_unroll(&tiles, g, s.cost);
     if (graph_is(g->nodes.data[0], OP_nereid_fourier_default)) kernel_fourier(&text, k);
     else if (graph_is(g->nodes.data[0], OP_nereid_turned_pairs_default)) kernel_pairs(&text, k);
+    else if (graph_is(g->nodes.data[0], OP_nereid_scatter_rows_default)) kernel_rows(&text, k);
     else kernel_loops(&text, k, looped);
     tiles_loops(&tiles, k->group, looped, most, &s);
   }

@@ -264,5 +264,7 @@ void kernel_weight_rows(Text *out, Kernel *k);
 /* The group is one nereid.fourier. */
 void kernel_fourier(Text *out, Kernel *k);
 void kernel_pairs(Text *out, Kernel *k);
+/* Writes the kernel of a nereid.scatter_rows (planner/kernels/kernel_rows.c). */
+void kernel_rows(Text *out, Kernel *k);
 
 #endif

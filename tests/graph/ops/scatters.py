@@ -50,6 +50,14 @@ ARRAYS = {
     "big": rng.integers(0, 3000, 5000),
     "zeros": np.zeros(3000, np.float32),
     "ones": np.ones(5000, np.float32),
+    # more columns than a program has, and rows to which several are added
+    "wide": rng.normal(size=(40, 100)).astype(np.float32),
+    "again": rng.integers(0, 40, 300),
+    "often": rng.integers(-40, 40, 300).astype(np.int32),
+    "added": rng.normal(size=(300, 100)).astype(np.float32),
+    "s_wide": rng.normal(size=(3, 11, 17)).astype(np.float32),
+    "s_again": rng.integers(0, 11, 80),
+    "s_added": rng.normal(size=(3, 80, 17)).astype(np.float32),
     "none": np.zeros((0, 3), np.int64),
     "none_f": np.zeros((2, 0, 3), np.float32),
     "wide_row": rng.random(6) < 0.5,
@@ -203,6 +211,9 @@ CASES += [
      copy(1, add=1)),
     ("index_add.default(cube, -2, spots, few, alpha=-2)",
      copy(1, add=-2)),
+    ("index_add.default(wide, 0, again, added)", copy(0, add=1)),
+    ("index_put.default(wide, [often], added, True)", put_at(lambda k: (k, ), True)),
+    ("index_add.default(s_wide, 1, s_again, s_added)", copy(1, add=1)),
     ("index_fill.int_Scalar(cube, 2, j, 7)",
      lambda cube, j: put_at(lambda k: (slice(None), slice(None), k))(cube, j, 7)),
     ("masked_scatter.default(cube, full, enough)",
@@ -235,6 +246,17 @@ CASES += [
      "full_like.default(anywhere, -2, dtype=torch.float32); "
      "full_like.default(anywhere, 0, dtype=torch.float32); where.self($1, $2, $3); "
      "mul.Tensor($4, factor); sum.dim_IntList($5, [1])", sum_of_class),
+]
+# An index for all columns.
+EACH = "unsqueeze.default(again, 1); expand.default($0, [300, 100]); "
+CASES += [
+    (EACH + "scatter_add.default(wide, 0, $1, added)",
+     lambda index, x, src: copy(0, add=1)(x, index, src)),
+    *[(EACH + f"scatter_reduce.two(wide, 0, $1, {src}, '{how}', include_self={include})",
+       lambda index, x, src, how=how, include=include: reduced(0, how, include)(
+           x, np.broadcast_to(index[:, None], src.shape), src))
+      for how, include, src in (("amax", True, "added"), ("amin", False, "added"),
+                                ("mean", True, "added"), ("sum", False, "added"))],
 ]
 # An index without elements may have any dtype and rank.
 for nothing in "none", "none_f":
