@@ -73,9 +73,12 @@ static void make_tensors(Graph *g) {
   }
 }
 
-/* Is its value where an input was? */
+/* Is its value where an input was?  Scatters but puts write to copies (separate_memory). */
 static bool is_in_input(Node *n) {
-  return n != prim_memory(n) && prim_memory(n)->kind == NODE_INPUT;
+  const Node *memory = prim_memory(n);
+  for (const Node *m = n; m != memory; m = m->args[0].node)
+    if (prim_kind(m->op) == PRIM_SCATTER && !prim_puts(m)) return false;
+  return n != memory && memory->kind == NODE_INPUT;
 }
 
 /* The node of which views show all elements at their places, as axes do that are exchanged twice;

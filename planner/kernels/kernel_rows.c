@@ -78,7 +78,8 @@ static void change_row(Rows *r, const char *from) {
   Node *scale = operand(r, "scale");
   const char *reduce = graph_arg(k->graph, r->n, "reduce").name;
   const char *dtype = dtype_lang_name(r->n->type.dtype);
-  if (r->each) {
+  bool lanes = r->each && r->block > 1;
+  if (lanes) {
     kernel_line(k, "row = tl.load(rows + i%s * %s%s).to(tl.int64)", wide, columns,
                 when(r, mask, "-1"));
     kernel_line(k, "here = (row >= 0) & (row < %s)", size_of(r, r->rows));
@@ -95,7 +96,7 @@ static void change_row(Rows *r, const char *from) {
     kernel_line(k, "new = new * tl.load(%s + i).to(tl.%s)", kernel_buffer(k, scale), dtype);
   if (strcmp(reduce, "put")) kernel_line(k, "old = tl.load(at%s)", when(r, mask, "0"));
   kernel_line(k, "tl.store(at, %s%s%s)", combined(reduce), *mask ? ", mask=" : "", mask);
-  if (!r->each) k->indent -= 4;
+  if (!lanes) k->indent -= 4;
 }
 
 static void change_rows(Rows *r) {
