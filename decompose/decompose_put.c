@@ -193,15 +193,16 @@ static bool has_long_rows(const Rows *r) {
   return dtype_is_float(r->x->type.dtype) && dim_is_int(elements) && elements->value >= LONG;
 }
 
-/* Rows are added in their order, along `axis` of x, to those that `row` ([M]) names. */
-static Node *add_along(Build *b, Node *x, uint32_t axis, Node *row, Node *source) {
-  uint32_t before = (1u << axis) - 1, after = all_axes(x) & ~(2 * before + 1);
+/* Rows are added in their order, along the axes `set` of x, next to each other, to those that `row`
+ * ([M]) names. */
+static Node *add_along(Build *b, Node *x, uint32_t set, Node *row, Node *source) {
+  uint32_t before = (set & -set) - 1, after = all_axes(x) & ~(set | before);
   DType t = x->type.dtype;
   Node *sum = scatter_rows(b, &(ScatteredRows){.to = build_to(b, x, scatter_sum_dtype(t)),
                                                .index = row,
                                                .src = source,
                                                .outer = build_count(b, x, before),
-                                               .rows = x->type.shape[axis],
+                                               .rows = build_count(b, x, set),
                                                .columns = build_count(b, x, after),
                                                .count = row->type.shape[0],
                                                .reduce = "sum"});
@@ -216,7 +217,7 @@ static Node *put_rows(Build *b, const Rows *r, Node *row, Node *values, bool acc
     return from_rows(b, r, scatter_take(b, r->x, writer, values));
   }
   Dim elements = r->x->type.shape[1];
-  if (b->in.g->host) return from_rows(b, r, add_along(b, r->x, 0, row, values));
+  if (b->in.g->host) return from_rows(b, r, add_along(b, r->x, 1, row, values));
   if (has_long_rows(r)) {
     Node *sum = scatter_sum_rows(b, r->x->type.shape[0], row, values);
     Node *wide = build_to(b, r->x, build_wide(r->x->type.dtype));
@@ -241,7 +242,7 @@ static Node *put_slices(Build *b, Node *source, bool accumulate) {
   if (!rank_of(x)) x = build_view(b, x, 1, &one), source = build_view(b, source, 1, &one);
   Node *row = scatter_from_start(b, index, x->type.shape[axis]);
   if (b->in.g->host && accumulate && !scatter_empty(b, source))
-    return build_finished(b, add_along(b, x, axis, row, source));
+    return build_finished(b, add_along(b, x, 1u << axis, row, source));
   Rows r = indexed_rows(b, x, 1u << axis), s = indexed_rows(b, source, 1u << axis);
   return build_finished(b, put_rows(b, &r, row, s.x, accumulate));
 }
@@ -341,6 +342,20 @@ static Node *rows_of_values(Build *b, const Put *p, const Dim *index, uint32_t n
   return indexed_rows(b, values, ((1u << nindex) - 1) << first).x;
 }
 
+/* Sums on a CPU where axes next to each other are indexed; NULL: others are. */
+static Node *add_in_place(Build *b, const Put *p, Node *row) {
+  uint32_t first = (uint32_t)__builtin_ctz(p->set), count = (uint32_t)__builtin_popcount(p->set);
+  bool together = p->set >> first == (1u << count) - 1;
+  Dim shape[2 * GRAPH_RANK_MAX];
+  uint32_t rank = 0;
+  if (!b->in.g->host || !together || rank_of(p->x) - count + p->rank > GRAPH_RANK_MAX) return NULL;
+  for (uint32_t i = 0; i < first; i++) shape[rank++] = p->x->type.shape[i];
+  for (uint32_t i = 0; i < p->rank; i++) shape[rank++] = p->shape[i];
+  for (uint32_t i = first + count; i < rank_of(p->x); i++) shape[rank++] = p->x->type.shape[i];
+  Node *values = build_expand(b, p->values, rank, shape);
+  return scatter_empty(b, values) ? p->x : add_along(b, p->x, p->set, row, values);
+}
+
 Node *decompose_index_put(Build *b) {
   uint32_t n;
   Node **index = build_inputs(b, "indices", &n);
@@ -348,8 +363,9 @@ Node *decompose_index_put(Build *b) {
   for (uint32_t i = 0; i < n; i++)
     if (scatter_is_mask(index[i])) return decompose_masked_put(b);
   Put p = put_new(b, index, n);
+  Node *row = rows_named(b, &p), *sum = accumulate && p.set ? add_in_place(b, &p, row) : NULL;
+  if (sum) return build_finished(b, sum);
   Rows r = indexed_rows(b, p.x, p.set);
-  Node *row = rows_named(b, &p);
   bool one = dim_is(value_numel(b->in.g, &p.values->type), 1);
   if (one && !accumulate && !scatter_empty(b, row)) return fill_rows(b, &r, row, p.values);
   return put_rows(b, &r, row, rows_of_values(b, &p, p.shape, p.rank), accumulate);
