@@ -183,22 +183,35 @@ static bool asks_for_next(const PanelProduct *p, int64_t panels) {
   return p->follow && panel >= PANEL_LEAST && panel * panels > second_cache() / WORD;
 }
 
-/* How many blocks of rows a program has, which share a step's part of a panel: several where the
- * second cache does not hold the panel, unless processors would have nothing to do.  Blocks that
- * ask for the next panel, or share what bytes take off their sums (1038), are as many as compute
- * the fewest rows in vain. */
-static int64_t blocks_of_program(int64_t blocks, int64_t panels, const PanelProduct *p) {
-  enum { PANEL_LARGE = 1 << 17, MOST = 8, MOST_SHARED = 12 };
-  bool shared = asks_for_next(p, panels) || p->bytes;
+/* As many blocks as compute the fewest rows in vain, while processors have something to do. */
+static int64_t blocks_that_share(int64_t blocks, int64_t panels) {
+  enum { MOST = 12 };
   int64_t best = 1, least = 0, rounds = (blocks * panels + PROCESSORS - 1) / PROCESSORS;
-  if (!shared && p->k * p->width < PANEL_LARGE) return 1;
-  for (int64_t n = 2; n <= (shared ? MOST_SHARED : MOST); n++) {
+  for (int64_t n = 2; n <= MOST; n++) {
     int64_t programs = (blocks + n - 1) / n, all = programs * n;
     int64_t own = (programs * panels + PROCESSORS - 1) / PROCESSORS * n;
     if (all > blocks + blocks / 8 || programs * panels < PROCESSORS) continue;
-    if (shared && (own > rounds + rounds / 8 || (best > 1 && all > least))) continue;
+    if (own > rounds + rounds / 8 || (best > 1 && all > least)) continue;
     best = n;
     least = all;
+  }
+  return best;
+}
+
+/* How many blocks of rows a program has, which share a step's part of a panel: several where the
+ * second cache does not hold the panel, unless processors would have nothing to do.  A program
+ * takes as long as its blocks, and one more to read the panel; the last one may have blocks that
+ * are none.  Blocks ask for the next panel, or share what bytes take off their sums (1038), too. */
+static int64_t blocks_of_program(int64_t blocks, int64_t panels, const PanelProduct *p) {
+  enum { PANEL_LARGE = 1 << 17, MOST = 8 };
+  int64_t best = 1, least = INT64_MAX;
+  if (asks_for_next(p, panels) || p->bytes) return blocks_that_share(blocks, panels);
+  for (int64_t n = 1; p->k * p->width >= PANEL_LARGE && n <= MOST; n++) {
+    int64_t programs = (blocks + n - 1) / n, time = programs * (n + 1);
+    if (n > 1 && programs * panels < PROCESSORS) break;
+    if (time > least) continue;
+    best = n;
+    least = time;
   }
   return best;
 }

@@ -201,11 +201,11 @@ static const char *groups_again(Kernel *k, const char *outer, const char *run, c
                       right, features);
 }
 
-/* The load's mask where windows are clipped: `within` are limits, each after an `&`. */
+/* The load's mask where windows are clipped: `within` are limits, each after an `&`.  Blocks of
+ * rows behind the last one are left out, as those of the padding are. */
 static const char *left_mask(Kernel *k, const Text *within) {
-  enum { FIRST = 3 };
   if (!within->len) return "";
-  return arena_printf(k->arena, ", mask=%s, other=0.0", within->data + FIRST);
+  return arena_printf(k->arena, ", mask=mmask%s, other=0.0", within->data);
 }
 
 /* The matrix of a batch. */
