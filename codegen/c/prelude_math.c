@@ -49,7 +49,7 @@
    "INLINE $V v" name "_$t($V x) {\n" REGISTER(                                                  \
        "__AVX__", "__SSE4_1__", "rndscale" p "_mask(x, " how ", x, -1, 4)",                      \
        "round" p "256(x, " how ")", "round" p "(x, " how ")", name "_$t(x[i])") "}\n"}
-/* By what the instruction's number says: 8 raises no exception. */
+/* The instruction's number says how: 8 raises no exception. */
 #define ROUND(name, how) \
   BUILTIN(name), VECTOR_ROUND(name, "f32", "ps", how), VECTOR_ROUND(name, "f64", "pd", how)
 #define VECTOR_SQRT(t, p)                                                            \

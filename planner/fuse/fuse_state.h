@@ -51,9 +51,9 @@ void fuse_find_channels(const Fusion *f, Group *g);
 void fuse_find_rows(const Fusion *f, Group *g);
 /* A group that reads along one axis and writes along another gets tiles of both (cross.c). */
 void fuse_find_crossed(const Fusion *f, Group *g);
-/* A CPU's group of rows whose length is no multiple of a vector's lanes, which reads more than runs of
- * its elements, gets the row as columns: in a run that goes over a row's end each lane has a place
- * of its own, and is loaded alone. */
+/* A CPU's group of rows whose length is no multiple of a vector's lanes gets the row as columns, if
+ * it reads more than runs of its elements: in a run that goes over a row's end each lane has a
+ * place of its own, and is loaded alone. */
 void fuse_find_odd_rows(const Fusion *f, Group *g);
 /* Does n, a pointwise node, read memory along another axis than its last one? */
 bool fuse_reads_across(const Fusion *f, Node *n);
