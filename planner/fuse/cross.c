@@ -195,36 +195,38 @@ void fuse_find_crossed(const Fusion *f, Group *g) {
 typedef struct {
   const Fusion *f;
   const Group *group;
-  bool divides;
+  bool any, open; /* by a size that the graph leaves open */
 } Divided;
 
-static bool divides(Dim index) {
-  bool found = index->kind == DIM_FLOORDIV || index->kind == DIM_MOD;
-  for (uint32_t i = 0; i < index->n && !found; i++) found = divides(index->args[i]);
-  return found;
+static void note_divisors(Divided *x, Dim index) {
+  if (index->kind == DIM_FLOORDIV || index->kind == DIM_MOD) {
+    x->any = true;
+    x->open |= !dim_is_int(index->args[1]);
+  }
+  for (uint32_t i = 0; i < index->n; i++) note_divisors(x, index->args[i]);
 }
 
 static void note_divided(Node *operand, const Dim *index, void *ctx) {
   Divided *x = ctx;
   if (!is_tensor(operand) || x->f->of[operand->id] == x->group) return;
-  x->divides |= divides(linear_use(x->f, operand, index));
+  note_divisors(x, linear_use(x->f, operand, index));
 }
 
-/* Are the group's nodes elements of its shape, of which some are in memory where x is divided? */
-static bool divides_elements(const Fusion *f, const Group *g) {
+/* The divisions of x for what is in memory; none of a group whose nodes are not all elements. */
+static Divided divided_elements(const Fusion *f, const Group *g) {
   Divided x = {.f = f, .group = g};
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
     PrimKind k = prim_kind(n->op);
     bool fits = k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW;
     fits = fits && f->role[n->id] == ROLE_FULL && !prim_checks(n);
-    if (!fits || !fuse_same_shape(g, n->type.rank, n->type.shape)) return false;
+    if (!fits || !fuse_same_shape(g, n->type.rank, n->type.shape)) return (Divided){0};
     Dim at[GRAPH_RANK_MAX];
     group_index(f, g, n, at);
     each_use_at(f, n, at, note_divided, &x);
     if (f->stored[n->id]) note_divided(n, at, &x);
   }
-  return x.divides;
+  return x;
 }
 
 void fuse_find_odd_rows(const Fusion *f, Group *g) {
@@ -234,11 +236,11 @@ void fuse_find_odd_rows(const Fusion *f, Group *g) {
   bool elements = f->graph->host && g->kind == GROUP_LOOPS && dim_is(g->r, 1) && !g->crossed &&
                   !g->plane && g->strip <= 1 && g->rank > 1 && last > 0;
   if (!elements || !fuse_same_shape(g, t->rank, t->shape)) return;
-  for (uint32_t a = 0; a < g->rank; a++)
-    if (!dim_is_int(g->shape[a])) return;
-  int64_t row = g->shape[last]->value;
-  bool odd = 2 * row > lanes && row % lanes;
-  if (!odd || !divides_elements(f, g)) return;
+  Dim row = g->shape[last];
+  if (dim_is_int(row) && 2 * row->value <= lanes) return;
+  Divided x = divided_elements(f, g);
+  bool odd = !dim_is_int(row) || row->value % lanes;
+  if (!x.open && !(x.any && odd)) return;
   fuse_axes_domain(f, g, t, 1u << last);
   g->crossed = g->rows = true;
 }

@@ -351,11 +351,19 @@ const char *kernel_hint(const Kernel *k, const Node *n, unsigned axes) {
   return leaves_cache_first(k, n, axes) ? ", eviction_policy=\"evict_first\"" : "";
 }
 
-/* The parameter for the elements of a memory before a kernel's first access to a slice of it. */
+static bool is_offset(const Kernel *k, const char *name) {
+  size_t i = 0;
+  while (i < k->offsets.len && strcmp(k->offsets.data[i].name, name)) i++;
+  return i < k->offsets.len;
+}
+
+/* The parameter for the elements of a memory before a kernel's first access to a slice of it.  A
+ * loop's end gives its names free (kernel_forget), but not that of a parameter. */
 static const KernelOffset *offset_of(Kernel *k, const Node *memory, Dim first) {
   for (size_t i = 0; i < k->offsets.len; i++)
     if (k->offsets.data[i].memory == memory) return &k->offsets.data[i];
   KernelOffset o = {memory, kernel_fresh(k, "offset"), first};
+  while (is_offset(k, o.name)) o.name = kernel_fresh(k, "offset");
   vec_push(k->arena, &k->offsets, o);
   return &vec_last(&k->offsets);
 }
@@ -470,9 +478,11 @@ static double round_to_dtype(DType t, float x) {
   return isfinite(x) ? scalar_round(t, x) : x;
 }
 
-/* The number that a narrow float dtype has for a number, as PyTorch rounds it; other arguments, and
- * those of other dtypes, as they are. */
+/* The number that a narrow float dtype, or bool, has for a number, as PyTorch rounds it; other
+ * arguments, and those of other dtypes, as they are. */
 static Arg narrow_number(const Arg *a, DType t) {
+  if (t == DT_I1 && a->kind == ARG_FLOAT) return arg_bool(a->number != 0);
+  if (t == DT_I1 && a->kind == ARG_INT && dim_is_int(a->dim)) return arg_bool(a->dim->value != 0);
   bool narrow = dtype_is_float(t) && dtype_bits(t) < 32;
   if (narrow && a->kind == ARG_FLOAT) return arg_float(round_to_dtype(t, (float)a->number));
   if (narrow && a->kind == ARG_INT && dim_is_int(a->dim))

@@ -365,15 +365,15 @@ static StepChoice cross_choice(const Tiles *t, const Group *g, const CrossTile *
 }
 
 /* A row's parts are read in order, and a few rows go to parts of lines of each panel. */
-static CrossTile tile_of_rows(const Group *g) {
+static CrossTile tile_of_rows(Dims *d, const Group *g) {
   enum { ROW = 1024, ELEMENTS = 4096, ROWS_MOST = 64 };
-  uint32_t row = (uint32_t)smaller_of(power_of_2(g->r->value, 1), ROW);
+  uint32_t row = (uint32_t)smaller_of(power_of_2(dim_likely(d, g->r), 1), ROW);
   return (CrossTile){(uint32_t)smaller_of(ELEMENTS / row, ROWS_MOST), row, 2};
 }
 
 static void tiles_crossed(const Tiles *t, const Group *g, PlanStep *s) {
   Dims *d = t->graph->dims;
-  CrossTile rows = g->rows ? tile_of_rows(g) : (CrossTile){0};
+  CrossTile rows = g->rows ? tile_of_rows(d, g) : (CrossTile){0};
   if (g->rows) {
     add_step_choice(t, s, cross_choice(t, g, &rows));
     return;

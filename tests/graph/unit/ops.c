@@ -1085,7 +1085,7 @@ static bool random_call(Random *r, const GraphOp *op, bool *good) {
 }
 
 static void test_random_calls(void) {
-  enum { CALLS = 400 };
+  enum { CALLS = 500 };
   uint32_t never = 0;
   for (uint32_t i = 0; i < OP_UNKNOWN; i++) {
     Context c = context_new();
