@@ -461,9 +461,10 @@ def check_code_of_cpus():
             "torch.compile(lambda x: x.sum(1), backend='nereid')(torch.ones(3, 64))")
     with tempfile.TemporaryDirectory() as folder:
         kept = []
-        for own in "cpu:4", "":
-            env = {**os.environ, "NEREID_CPU": own, "NEREID_CACHE_DIR": folder,
-                   "PYTHONPATH": str(BUILD / "python")}
+        for own in {"NEREID_CPU": "cpu:4"}, {}:
+            env = {**os.environ, "NEREID_CACHE_DIR": folder, "PYTHONPATH": str(BUILD / "python")}
+            env.pop("NEREID_CPU", None)
+            env.update(own)
             subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True)
             (file,) = pathlib.Path(folder).glob("code-*.db")
             with contextlib.closing(sqlite3.connect(file)) as cache:
