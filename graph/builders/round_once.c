@@ -26,8 +26,8 @@ static Node *only_reader(const Node *n) {
   return u.n == 1 && reader->kind == NODE_CALL ? reader : NULL;
 }
 
-/* Arguments of n, which reads `cast`, for the same of what was cast; false: n is neither a view nor
- * a bias or a factor of that dtype. */
+/* Arguments of n, which reads `cast`, with the operand of the cast instead; false: n is no view and
+ * has no bias or factor of that dtype. */
 static bool args_in_f32(Build *b, const Node *n, Node *cast, Arg *args) {
   bool view = prim_is_view(n) && !prim_reads_size(n);
   bool scales = graph_is_any(n, OP_aten_add_Tensor, OP_aten_sub_Tensor, OP_aten_mul_Tensor);

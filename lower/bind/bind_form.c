@@ -157,17 +157,6 @@ bool form_divide(const Bind *s, const Form *f, int64_t by, bool rem, Form *out) 
   return low < by;
 }
 
-static int64_t gcd64(int64_t a, int64_t b) {
-  a = a < 0 ? -a : a;
-  b = b < 0 ? -b : b;
-  while (b) {
-    int64_t t = a % b;
-    a = b;
-    b = t;
-  }
-  return a;
-}
-
 /* A known divisor of k * v: the product, or v if it overflows. */
 static int64_t multiple(int64_t k, int64_t v) {
   int64_t product;

@@ -59,6 +59,18 @@ typedef struct {
 int64_t pow2_at_least(int64_t n);
 int64_t pow2_at_most(int64_t n);
 
+/* The greatest common divisor, which is never negative; that of 0 and b is |b|. */
+static inline int64_t gcd64(int64_t a, int64_t b) {
+  a = a < 0 ? -a : a;
+  b = b < 0 ? -b : b;
+  while (b) {
+    int64_t t = a % b;
+    a = b;
+    b = t;
+  }
+  return a;
+}
+
 /* Does one thread hold all values of a digit there? */
 static inline bool hw_in_thread(HwDim p) { return p == HW_REG || p == HW_SERIAL; }
 Layout layout_new(const Type *tile);

@@ -469,16 +469,14 @@ static bool never_meet(const Fuse *f, const NestStmt *x, const NestStmt *y) {
   return a && b && a != b;
 }
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : llabs(a); }
-
 enum { OFFSET_DEPTH = 8 }; /* statements one on the other that compute an offset */
 
 /* A number that divides the operand in every lane; 0: the operand is 0. */
 static int64_t divisor_of(const Fuse *f, const Ref *r, int depth) {
   int64_t d = 0;
   if (r->kind == REF_AFFINE) {
-    for (int i = 0; i < r->sub.n; i++) d = gcd(d, r->sub.t[i].coef);
-    return gcd(d, r->sub.c);
+    for (int i = 0; i < r->sub.n; i++) d = gcd64(d, r->sub.t[i].coef);
+    return gcd64(d, r->sub.c);
   }
   if (r->kind != REF_VAR || f->ndefs[r->var->id] != 1 || depth == OFFSET_DEPTH) return 1;
   const NestStmt *def = f->def[r->var->id];
@@ -488,7 +486,7 @@ static int64_t divisor_of(const Fuse *f, const Ref *r, int depth) {
   if (copies) return a;
   if (def->nsrcs != 2 || (def->op != TILE_ADD && def->op != TILE_MUL)) return 1;
   int64_t b = divisor_of(f, &def->srcs[1], depth + 1), product;
-  if (def->op == TILE_ADD) return gcd(a, b);
+  if (def->op == TILE_ADD) return gcd64(a, b);
   return __builtin_mul_overflow(a, b, &product) ? 1 : llabs(product);
 }
 
@@ -502,7 +500,7 @@ static int64_t step_of_lanes(const Fuse *f, const Ref *r) {
       return 1;
     const Ref *offset = &def->srcs[1];
     if (offset->kind != REF_VAR || !offset->var->uniform)
-      step = gcd(step, divisor_of(f, offset, 0) * dtype_bytes(def->elem));
+      step = gcd64(step, divisor_of(f, offset, 0) * dtype_bytes(def->elem));
     r = &def->srcs[0];
   }
   return step;
@@ -523,7 +521,7 @@ static bool are_interleaved(const Fuse *f, const Chain *g, const NestStmt *x, co
   int64_t apart = b.c - a.c, step = step_of_lanes(f, base), size = dtype_bytes(x->type);
   b.c = a.c;
   if (!affine_eq(&a, &b)) return false;
-  for (int i = 0; i < a.n; i++) step = gcd(step, a.t[i].coef);
+  for (int i = 0; i < a.n; i++) step = gcd64(step, a.t[i].coef);
   if (step < 2 * size) return false;
   apart = (apart % step + step) % step;
   return apart >= size && apart <= step - size;
@@ -724,8 +722,8 @@ static void move_before(Fuse *f, size_t g, size_t at, const bool *stay) {
   }
 }
 
-static const NestStmt *first_store(const NestBlock *b) {
-  const NestStmt *st = b->first;
+static NestStmt *first_store(const NestBlock *b) {
+  NestStmt *st = b->first;
   while (st && !is_global_access(st, NEST_ST)) st = st->next;
   return st;
 }
@@ -738,7 +736,7 @@ static bool sets_operand_of(const Effects *e, const NestStmt *st) {
 
 /* Moves the stores at the end of chain g to those of chain l, which is to be joined. */
 static void move_last_stores(Item *g, const Item *l) {
-  NestStmt *before = (NestStmt *)first_store(l->chain.body);
+  NestStmt *before = first_store(l->chain.body);
   while (before && g->chain.body->last && is_global_access(g->chain.body->last, NEST_ST) &&
          !sets_operand_of(&l->e, g->chain.body->last)) {
     NestStmt *st = g->chain.body->last;

@@ -212,7 +212,7 @@ static void note_divided(Node *operand, const Dim *index, void *ctx) {
   note_divisors(x, linear_use(x->f, operand, index));
 }
 
-/* The divisions of x for what is in memory; none of a group whose nodes are not all elements. */
+/* The divisions of x in places of memory; none if a node of the group is not all elements. */
 static Divided divided_elements(const Fusion *f, const Group *g) {
   Divided x = {.f = f, .group = g};
   for (size_t i = 0; i < g->nodes.len; i++) {

@@ -483,7 +483,7 @@ static bool has_images_of_products(Graph *g) {
 }
 
 typedef struct {
-  bool *turned; /* by id: images, and what is computed of them element by element */
+  bool *turned; /* by id: images, and nodes that compute their elements one by one */
   const Node *user;
 } Turned;
 

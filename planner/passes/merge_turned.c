@@ -124,7 +124,7 @@ static Node *single_operand(const Node *x) {
 }
 
 /* Lets x, of which a reduction reads `axes`, be computed of operands without their permutations, as
- * far as nothing but the reduction needs the nodes.  Axis i of what it reads is then `axes[i]`. */
+ * far as nothing but the reduction needs the nodes.  Axis i of its operand is then `axes[i]`. */
 static void put_in_order(MergeTurned *m, Node *x, uint32_t *axes) {
   enum { CHAIN_MAX = 16 };
   TurnedEntry *chain[CHAIN_MAX];
