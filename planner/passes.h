@@ -48,6 +48,7 @@ X(few_rows, PRIMS, PRIMS, pass_few_rows, FUSED | FOR_CPU, 0, "has products of fe
 X(align_rows, PRIMS, PRIMS, pass_align_rows, FUSED | FOR_GPU, 0, "pads rows of products' operands that begin at no multiple of 16 bytes") \
 X(dense_operands, PRIMS, PRIMS, pass_dense_operands, FUSED, 0, "has operands of products written as matrices by the kernels that compute them anyway") \
 X(choose_libraries, PRIMS, PRIMS, pass_choose_libraries, LIBRARIES, 0, "makes calls of libraries (cuBLAS, BLAS, oneDNN) of the products that they compute faster") \
+X(order_reductions, PRIMS, PRIMS, pass_order_reductions, FUSED | FOR_CPU, 0, "has reductions of permuted tensors go along axes as memory has them") \
 X(gemv_to_reduction, PRIMS, PRIMS, pass_gemv_to_reduction, FUSED, 0, "turns products of a matrix and a vector into reductions, which read the matrix once in order") \
 X(transpose_products, PRIMS, PRIMS, pass_transpose_products, FUSED | FOR_CPU, 0, "computes the transpose of a product whose left operand lies in memory by columns") \
 X(round_operands, PRIMS, PRIMS, pass_round_operands, FUSED | FOR_GPU, 0, "rounds operands of large products in TF32 where they are in memory") \
