@@ -53,11 +53,12 @@ typedef struct {
   uint32_t i;
 } OnnxPlace;
 
-/* A product's exact sums, in i32, and the scale that the value's floats have of them, which is the
- * product of two inputs. */
+/* A product's exact sums, in i32, the scale that the value's floats have of them, which is the
+ * product of two inputs, and the floats that are added to them, an input in another shape, or
+ * NULL. */
 typedef struct {
-  Node *sums, *scale;
-  OnnxPlace left, right;
+  Node *sums, *scale, *more;
+  OnnxPlace left, right, bias;
 } OnnxScaled;
 
 typedef struct OnnxValue OnnxValue;

@@ -210,9 +210,9 @@ def draw_convolution(rng):
     return x, w, dict(pads=pads, stride=stride, dilation=dilation, groups=groups)
 
 
-def requantized(sums, scale, point, relu):
-    """One factor from the sums to the result, as ONNX Runtime has it."""
-    units = (sums.astype(np.float32) * scale).astype(np.float32)
+def requantized(sums, scale, point, relu, more=np.float32(0)):
+    """One factor from the sums to the result, as ONNX Runtime has it, and what is added there."""
+    units = (sums.astype(np.float32) * scale).astype(np.float32) + more
     if relu:
         units = np.maximum(units, 0)
     info = np.iinfo(point.dtype)
@@ -233,21 +233,34 @@ def quantized(devices, folder):
                         w.astype(np.int64) - q.astype(np.int64).reshape(-1, *[1] * (n + 1)), **at)
         s, y = np.float32(0.02), np.float32(max(1, np.abs(sums).max()) * 2e-5)
         t = rng.uniform(0.001, 0.01, len(q)).astype(np.float32)
+        zeros = seed % 8 == 5  # of the bias; then halves are exact in units of one factor alone
+        if zeros:
+            t[:] = t[0]
+            y = s * t[0] * np.float32(2 ** (seed // 8 + 1))
         bias = rng.integers(-9000, 9000, count).astype(np.int32)
         point = bytes_of(rng, of_one(rng, [U8, I8]) if as_qdq else x.dtype)
         along = (1, -1, *[1] * n)
         factor = np.broadcast_to((s * t) / y, count).reshape(along)
         want = requantized(sums + bias.reshape(along), factor, point, relu)
+        floats = (bias * np.float32(7e-4)).astype(np.float32)
+        if seed % 8 == 7:  # in units of their own
+            want = requantized(sums, factor, point, relu, (floats / y).reshape(along))
         fixed = {"b": w, "s": s, "p": p, "t": t, "q": q, "y": y, "z": point, "bias": bias}
         attributes = dict(pads=at["pads"], strides=[at["stride"]] * n, group=at["groups"],
                           dilations=[at["dilation"]] * n)
         node = onnx_text.node
         if as_qdq:
             fixed["u"] = s * t
+            if seed % 8 == 7:
+                fixed["v"] = floats
+            if zeros:
+                fixed["n"] = np.zeros(len(q), np.int32)
             nodes = [node("DequantizeLinear", "a s p", "x"),
                      node("DequantizeLinear", "b t q", "w", axis=0),
-                     node("DequantizeLinear", "bias u", "v", axis=0),
                      node("Conv", "x w v", "c", **attributes)]
+            if seed % 8 != 7:
+                bias_at = "bias u n" if zeros else "bias u"
+                nodes.insert(2, node("DequantizeLinear", bias_at, "v", axis=0))
             nodes += [node("Relu", "c", "r")] * relu
             nodes.append(node("QuantizeLinear", "r y z" if relu else "c y z", "o"))
         else:

@@ -191,6 +191,20 @@ static const OnnxScaled *scaled_input(OnnxCall *c, bool *relu) {
   return *relu && !is_usual_scale(c, 1) ? NULL : v->scaled;
 }
 
+/* What is added to the sums, in units of `scale`, input 1: computed here where both are written in
+ * the file. */
+static Node *more_in_units(OnnxCall *c, const OnnxScaled *s, Node *scale) {
+  Build *b = &c->b;
+  const OnnxKnown *bias = onnx_known(s->bias.call, s->bias.i), *by = onnx_known(c, 1);
+  if (!bias || !by || bias->dtype != DT_F32 || by->dtype != DT_F32 || by->n != 1 || bias->rank != 1)
+    return build_div(b, s->more, scale);
+  float *units = ARENA_ARRAY(b->in.g->arena, float, bias->n);
+  for (uint32_t i = 0; i < bias->n; i++)
+    units[i] = (float)bias->at[i].number / (float)by->at[0].number;
+  Node *table = onnx_table(c, DT_F32, 1, &(int64_t){bias->n}, units);
+  return build_view(b, table, rank_of(s->more), s->more->type.shape);
+}
+
 /* Input 0 in units of `scale`.  Sums of products have one factor, as in ONNX Runtime, where a
  * scale is that of the whole: a division of each would take longer than the product. */
 static Node *in_units(OnnxCall *c, Node *x, Node *scale) {
@@ -203,6 +217,7 @@ static Node *in_units(OnnxCall *c, Node *x, Node *scale) {
     factor = build_view(b, factor, rank_of(s->scale), s->scale->type.shape);
   if (!factor) factor = build_div(b, s->scale, scale);
   x = build_mul(b, build_to(b, s->sums, DT_F32), factor);
+  if (s->more) x = build_add(b, x, more_in_units(c, s, scale));
   return relu ? build_op1(b, OP_aten_relu_default, x) : x;
 }
 
@@ -492,7 +507,8 @@ static float known_float(const OnnxKnown *k, uint32_t i) {
 static Node *bias_of_sums(OnnxCall *c, uint32_t i, const Dequantized *x, const Dequantized *y) {
   if (!onnx_has(c, i)) return NULL;
   OnnxCall *m = c->in[i]->maker;
-  if (!m || m->op->translate != onnx_op_dequantize || m->nin < 2 || onnx_has(m, 2)) return NULL;
+  if (!m || m->op->translate != onnx_op_dequantize || m->nin < 2 || !onnx_is_from_zero(m, 2))
+    return NULL;
   const OnnxKnown *own = onnx_known(m, 1), *left = onnx_known(x->maker, 1),
                   *right = onnx_known(y->maker, 1);
   if (m->in[0]->type.dtype != DT_I32 || m->in[0]->type.rank != 1) return NULL;
@@ -510,12 +526,12 @@ static Node *product_of_scales(OnnxCall *c, const OnnxScaled *s, const Dequantiz
   return known ? known : build_mul(&c->b, x->scale, y->scale);
 }
 
-/* Sets result 0 to the sums in those units, plus `more` unless that is NULL. */
-static void set_scaled(OnnxCall *c, const OnnxScaled *scaled, Node *more) {
+/* Sets result 0 to the sums in those units, plus what is added to them. */
+static void set_scaled(OnnxCall *c, const OnnxScaled *scaled) {
   Build *b = &c->b;
   Node *y = build_mul(b, build_to(b, scaled->sums, DT_F32), scaled->scale);
-  onnx_set(c, 0, more ? build_add(b, y, more) : y);
-  if (more || !c->out[0]) return;
+  onnx_set(c, 0, scaled->more ? build_add(b, y, scaled->more) : y);
+  if (!c->out[0]) return;
   OnnxScaled *s = ARENA_NEW(b->in.g->arena, OnnxScaled);
   *s = *scaled;
   c->out[0]->scaled = s;
@@ -534,9 +550,10 @@ bool onnx_set_dequantized_product(OnnxCall *c, bool turned, bool biased) {
   Node *sums = onnx_integer_product(c, x.factor, y.factor);
   Node *bias = biased ? bias_of_sums(c, 2, &x, &y) : NULL;
   if (bias) sums = build_add(b, sums, bias);
-  OnnxScaled scaled = {sums, NULL, {x.maker, 1}, {y.maker, 1}};
+  OnnxScaled scaled = {sums, NULL, NULL, {x.maker, 1}, {y.maker, 1}, {c, 2}};
   scaled.scale = product_of_scales(c, &scaled, &x, &y);
-  set_scaled(c, &scaled, biased && !bias ? onnx_optional(c, 2) : NULL);
+  if (biased && !bias) scaled.more = onnx_optional(c, 2);
+  set_scaled(c, &scaled);
   return true;
 }
 
@@ -725,8 +742,9 @@ bool onnx_set_dequantized_convolution(OnnxCall *c) {
   if (!find_dequantized(c, c->in[1], 0, &y)) return false;
   Node *bias = bias_of_sums(c, 2, &x, &y), *more = bias ? NULL : onnx_optional(c, 2);
   Node *sums = convolution_of_bytes(c, &x.factor, &y.factor, (OnnxPlace){x.maker, 2}, bias);
-  OnnxScaled scaled = {sums, NULL, {x.maker, 1}, {y.maker, 1}};
+  OnnxScaled scaled = {sums, NULL, NULL, {x.maker, 1}, {y.maker, 1}, {c, 2}};
   scaled.scale = along_channels(c, product_of_scales(c, &scaled, &x, &y), sums);
-  set_scaled(c, &scaled, more ? along_channels(c, more, sums) : NULL);
+  if (more) scaled.more = along_channels(c, more, sums);
+  set_scaled(c, &scaled);
   return true;
 }
