@@ -5,8 +5,8 @@
  *                          satisfy, one of the first lanes, or lane by lane
  *   another step           where all lanes have one guard: of two elements, loads of neighbours,
  *                          shuffled; else lane by lane, from lane 0's address
- *   known differences      of loads: one or two runs of neighbours, or some elements of a vector,
- *                          shuffled, where all lanes have one guard
+ *   known differences      of loads: some elements of a vector, or, where all lanes have one guard,
+ *                          one or two runs of neighbours, shuffled
  *   anything else          lane by lane, from a vector of addresses
  */
 #include <string.h>
@@ -248,23 +248,38 @@ static const char *load_runs(Gen *g, const NestStmt *s, const Access *a) {
   return narrow ? c_text(g, "vdecode_%s(%s)", a->name, text) : text;
 }
 
+/* The elements that lanes which are on read, as bits, for lanes that read at[] bytes further. */
+static const char *read_elements(Gen *g, const Access *a, const int64_t *at) {
+  int lanes = g->nest->lanes;
+  unsigned long long readers[MAX_LANES] = {0}, read = 0;
+  for (int l = 0; l < lanes; l++) {
+    readers[at[l] / a->bytes] |= 1ull << l;
+    read |= 1ull << at[l] / a->bytes;
+  }
+  if (a->guard <= GUARD_SAME) return c_text(g, "0x%llx", read);
+  Text bits = text_new(g->arena);
+  for (int e = 0; e < lanes; e++)
+    if (readers[e])
+      text_printf(&bits, "%s(uint64_t)((lanes_on(%s) & 0x%llx) != 0) << %d",
+                  bits.len ? " | " : "", guard_mask(g, a), readers[e], e);
+  return bits.data;
+}
+
 /* Lanes that read some elements of a vector, as those of x // 4 * 4 do: a load of these alone, and
- * a shuffle; NULL: they are others. */
+ * a shuffle; NULL: they are others.  Lanes that are off have any value. */
 static const char *load_some(Gen *g, const NestStmt *s, const Access *a) {
   const Mem *m = &s->mems[0];
   const int64_t *at = a->spread.lanes;
   int lanes = g->nest->lanes;
-  uint64_t read = 0;
   bool plain = a->lanes && at && !m->buffer && (s->type == DT_F32 || s->type == DT_I32);
-  if (!plain || a->guard > GUARD_SAME || nest_int(s, NA_volatile, 0)) return NULL;
+  if (!plain || nest_int(s, NA_volatile, 0)) return NULL;
   Text order = text_new(g->arena);
   for (int l = 0; l < lanes; l++) {
     if (at[l] < 0 || at[l] % a->bytes || at[l] / a->bytes >= lanes) return NULL;
-    read |= UINT64_C(1) << at[l] / a->bytes;
     text_printf(&order, ", %lld", (long long)(at[l] / a->bytes));
   }
-  return c_text(g, "vpick_%s((%s)[0] + (uint64_t)(%s), 0x%llx%s)", a->name,
-                c_vector(g, &m->base, DT_PTR), c_affine(g, &m->bytes), (unsigned long long)read,
+  return c_text(g, "vpick_%s((%s)[0] + (uint64_t)(%s), %s%s)", a->name,
+                c_vector(g, &m->base, DT_PTR), c_affine(g, &m->bytes), read_elements(g, a, at),
                 order.data);
 }
 
@@ -348,7 +363,12 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
     c_assign(g, s, dst, s->type, text, vector);
     return;
   }
-  const char *v = c_ref_name(g, dst), *whole = load_near(g, s, a);
+  const char *v = c_ref_name(g, dst), *some = load_some(g, s, a), *whole = load_near(g, s, a);
+  if (some) {
+    c_line(g, "%s = vselect_%s(%s, %s, %s);", v, a->name, guard_mask(g, a), some,
+           masked_off(g, s, dst));
+    return;
+  }
   if (whole) c_line(g, "if (%s) %s = %s;", all_of(g, a), v, whole);
   const char *rest =
       whole && is_second_first(s, a)

@@ -66,6 +66,19 @@ const Helper c_helpers_core[] = {
      "INLINE int lanes_below_or_at(int64_t x, int64_t n) {\n"
      "  return n < x ? 0 : n - x < LANES - 1 ? (int)(n - x) + 1 : LANES;\n"
      "}\n"},
+    {"lanes_on", NULL,
+     "/* A mask's lanes as bits. */\n"
+     "INLINE uint64_t lanes_on(vi32 m) {\n"
+     "#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)\n"
+     "  return (uint16_t)__builtin_ia32_ptestmd512(m, m, -1);\n"
+     "#elif LANES == 8 && defined(__AVX__)\n"
+     "  return (uint8_t)__builtin_ia32_movmskps256((vf32)m);\n"
+     "#else\n"
+     "  uint64_t r = 0;\n"
+     "  EACH_LANE(i) r |= (uint64_t)(m[i] & 1) << i;\n"
+     "  return r;\n"
+     "#endif\n"
+     "}\n"},
     {"vall", NULL,
      "INLINE bool vall(vi32 m) {\n"
      "#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)\n"

@@ -228,4 +228,6 @@ def lanes_in_runs(x_ptr, out_ptr, n, steps, BLOCK: tl.constexpr):
         sums += tl.load(x_ptr + (at & 1) * 3 + (at >> 1)) + tl.load(x_ptr + (at - 5) // 2 + 3)
         sums += tl.load(x_ptr + (at.to(tl.uint8) + 200).to(tl.uint8).to(tl.int32) // 2)
         sums += tl.load(x_ptr + (7 + at * 3) % 8) + tl.load(x_ptr + at // 8 * 8 + (at ^ 1) % 8)
+        sums += tl.load(x_ptr + at // 8 * 8 + 1, mask=some, other=1)
+        sums += tl.load(x_ptr + at // 4 * 4 + 2, mask=some & (at % 5 < 2), other=2)
         tl.store(out_ptr + at, sums)

@@ -239,5 +239,7 @@ def lanes_in_runs(rng, dtype="f32", block=64, steps=1, programs=3):
     sums += x[3 - at % 4] + x[at % 4 * 64 + at // 4] + x[(at & 1) * 3 + (at >> 1)]
     sums += x[np.trunc((at - 5) / 2).astype(int) + 3] + x[(at + 200) % 256 // 2]
     sums += x[(7 + at * 3) % 8] + x[at // 8 * 8 + (at ^ 1) % 8]
+    sums += np.where(at < n - 21, x[at // 8 * 8 + 1], 1)
+    sums += np.where((at < n - 21) & (at % 5 < 2), x[at // 4 * 4 + 2], 2)
     args = dict(x_ptr=data, out_ptr=new("empty", dtype, n), n=n - 21, steps=steps)
     return args, dict(BLOCK=block), str(programs), dict(out_ptr=sums)
