@@ -71,6 +71,7 @@ typedef struct {
   Pending pending;      /* scratch, of fuse_loops.c */
   VEC(NoAlias) assumed; /* by the chains that are compared */
   bool lockstep;
+  bool in_loops; /* unrolled loops stay loops in the code */
 } Fuse;
 
 static void fuse_contract(const Fuse *f);
@@ -541,13 +542,21 @@ static bool is_global_access(const NestStmt *st, NestCode code) {
   return st->code == code && !st->mems[0].buffer;
 }
 
+/* Is it a store of lanes that are a vector apart, as those of a turned copy are?  A loop of such
+ * stores alone exchanges rows and columns in registers (codegen/c/transpose.c). */
+static bool stores_rows_of_lanes(const Fuse *f, const NestStmt *st) {
+  const Ref *base = &st->mems[0].base;
+  return is_global_access(st, NEST_ST) && base->kind == REF_VAR && f->in_loops &&
+         step_of_lanes(f, base) >= dtype_bytes(st->type) * f->nest->lanes;
+}
+
 typedef enum { CONFLICT, APART, INTERLEAVED } Meeting;
 
 /* Global accesses x of chain g and y of chain l, of which one is a store. */
 static Meeting meeting_of(Fuse *f, const Chain *g, const NestStmt *x, const Chain *l,
                           const NestStmt *y, const Chain *fine) {
   bool stores = is_global_access(x, NEST_ST);
-  if (never_meet(f, x, y)) return APART;
+  if (never_meet(f, x, y)) return stores_rows_of_lanes(f, y) ? CONFLICT : APART;
   if (stores && is_global_access(y, NEST_ST) && are_interleaved(f, g, x, l, y, fine))
     return INTERLEAVED;
   return !stores && is_elementwise_pair(f, g, x, l, y, fine) ? APART : CONFLICT;
@@ -893,6 +902,7 @@ bool pass_fuse_loops(Unit *u) {
   Arena *scratch = arena_child(u->arena);
   Fuse f = {.nest = n,
             .lockstep = machine_has(u->machine, HAS_LOCKSTEP),
+            .in_loops = !machine_has(u->machine, HAS_EXPANDED_LOOPS),
             .scratch = scratch,
             .def = ARENA_ARRAY(scratch, NestStmt *, n->nvars),
             .ndefs = ARENA_ARRAY(scratch, uint32_t, n->nvars)};
