@@ -209,6 +209,22 @@ static bool alternates(const Graph *g, const Node *n, const Cat *c) {
   return all;
 }
 
+/* Are sources in long runs of a large result?  A CPU copies each by itself, without a condition. */
+static bool are_long_runs(const Graph *g, const Node *n, const Cat *c) {
+  enum { RUN_LEAST = 64, ELEMENTS_LEAST = 1 << 15 };
+  Dims *d = g->dims;
+  bool all = g->host && c->n > 1;
+  Dim elements = dim_int(d, 1), run = elements;
+  for (uint32_t i = 0; i < n->type.rank; i++) {
+    elements = dim_mul(d, elements, n->type.shape[i]);
+    if (i > c->axis) run = dim_mul(d, run, n->type.shape[i]);
+  }
+  all &= dim_is_int(elements) && elements->value >= ELEMENTS_LEAST;
+  for (uint32_t i = 0; i < c->n && all; i++)
+    all = run->value * c->items[i]->type.shape[c->axis]->value >= RUN_LEAST;
+  return all;
+}
+
 bool concat_is_computed(Graph *g, const Node *n) {
   if (!is_cat(n) || n->type.rank == 0) return false;
   Cat c = cat_of(g, n);
@@ -435,7 +451,7 @@ bool pass_concat_in_slices(Graph *g) {
     bool known = n->id < nids, once = known && constant[n->id];
     bool many = c.n > PIECES_MAX || ((c.n > 2 || !once) && alternates(g, n, &c));
     bool slices = are_own_gradients(&uses, &c) || are_written(g, &c) ||
-                  (known && !fused[n->id] && are_computed(g, &c));
+                  (known && !fused[n->id] && (are_computed(g, &c) || are_long_runs(g, n, &c)));
     if (many || slices) insert_all(g, n, &c, once);
   }
   return true;

@@ -5,6 +5,7 @@
  * Such a group gets columns: the axes that an operand, or a turned result, has next to each other.
  * Its programs take tiles of both, of which each side is in runs. */
 #include "graph/analysis/strided.h"
+#include "lower/nest/layout.h"
 #include "lower/target/machine.h"
 #include "planner/fuse/fuse_state.h"
 
@@ -196,12 +197,15 @@ typedef struct {
   const Fusion *f;
   const Group *group;
   bool any, open; /* by a size that the graph leaves open */
+  int64_t common; /* the greatest common divisor of the other sizes; 0: there are none */
 } Divided;
 
 static void note_divisors(Divided *x, Dim index) {
   if (index->kind == DIM_FLOORDIV || index->kind == DIM_MOD) {
+    Dim by = index->args[1];
     x->any = true;
-    x->open |= !dim_is_int(index->args[1]);
+    x->open |= !dim_is_int(by);
+    if (dim_is_int(by)) x->common = gcd64(x->common, by->value);
   }
   for (uint32_t i = 0; i < index->n; i++) note_divisors(x, index->args[i]);
 }
@@ -218,15 +222,33 @@ static Divided divided_elements(const Fusion *f, const Group *g) {
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
     PrimKind k = prim_kind(n->op);
-    bool fits = k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW;
+    bool fits =
+        k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW || k == PRIM_INSERT;
     fits = fits && f->role[n->id] == ROLE_FULL && !prim_checks(n);
     if (!fits || !fuse_same_shape(g, n->type.rank, n->type.shape)) return (Divided){0};
     Dim at[GRAPH_RANK_MAX];
     group_index(f, g, n, at);
     each_use_at(f, n, at, note_divided, &x);
-    if (f->stored[n->id]) note_divided(n, at, &x);
+    if (is_insert(n)) note_divisors(&x, insert_index(f->graph, n, at));
+    else if (f->stored[n->id]) note_divided(n, at, &x);
   }
   return x;
+}
+
+/* The axes whose elements follow each other in all memory: from `last` on to the front as long as
+ * nothing is divided by another number than a multiple of theirs.  *row: so many elements. */
+static uint32_t joined_axes(const Group *g, const Divided *x, int last, int64_t *row) {
+  uint32_t axes = 1u << last;
+  int64_t size = g->shape[last]->value;
+  *row = size;
+  for (int a = last - 1; a > 0 && x->common && !x->open; a--) {
+    if (!dim_is_int(g->shape[a])) break;
+    size *= g->shape[a]->value;
+    if (x->common % size) continue;
+    for (int i = a; i < last; i++) axes |= 1u << i;
+    *row = size;
+  }
+  return axes;
 }
 
 void fuse_find_odd_rows(const Fusion *f, Group *g) {
@@ -237,11 +259,13 @@ void fuse_find_odd_rows(const Fusion *f, Group *g) {
                   !g->plane && g->strip <= 1 && g->rank > 1 && last > 0;
   if (!elements || !fuse_same_shape(g, t->rank, t->shape)) return;
   Dim row = g->shape[last];
-  if (dim_is_int(row) && 2 * row->value <= lanes) return;
   Divided x = divided_elements(f, g);
-  bool odd = !dim_is_int(row) || row->value % lanes;
+  int64_t elements_of_row = 0;
+  uint32_t along = dim_is_int(row) ? joined_axes(g, &x, last, &elements_of_row) : 1u << last;
+  if (dim_is_int(row) && 2 * elements_of_row <= lanes) return;
+  bool odd = elements_of_row % lanes || !dim_is_int(row);
   if (!x.open && !(x.any && odd)) return;
-  fuse_axes_domain(f, g, t, 1u << last);
+  fuse_axes_domain(f, g, t, along);
   g->crossed = g->rows = true;
 }
 

@@ -773,12 +773,25 @@ static Value create(Kernel *k, Node *n, const Dim *index) {
 
 /* ---- pieces ---- */
 
+/* x // n >= lo is x >= lo * n, and x // n % m >= lo is x % (m * n) >= lo * n: numbers that lanes
+ * count, of which vectors know how many are below a limit. */
+static void undivided_limit(Dims *d, Dim *x, Dim *lo, Dim *hi) {
+  bool rest = (*x)->kind == DIM_MOD && dim_is_int((*x)->args[1]);
+  Dim quotient = rest ? (*x)->args[0] : *x;
+  if (quotient->kind != DIM_FLOORDIV || !dim_is_int(quotient->args[1])) return;
+  Dim by = quotient->args[1];
+  *x = rest ? dim_mod(d, quotient->args[0], dim_mul(d, (*x)->args[1], by)) : quotient->args[0];
+  if (*lo) *lo = dim_mul(d, *lo, by);
+  if (*hi) *hi = dim_mul(d, *hi, by);
+}
+
 const char *kernel_limits(Kernel *k, const ConcatSource *p) {
   Text t = text_new(k->arena);
   k->limited |= p->nlimits > 0;
   for (uint32_t i = 0; i < p->nlimits; i++) {
-    const char *x = kernel_index(k, p->limits[i].x, NULL);
-    Dim lo = p->limits[i].lo, hi = p->limits[i].hi;
+    Dim at = p->limits[i].x, lo = p->limits[i].lo, hi = p->limits[i].hi;
+    if (k->graph->host) undivided_limit(k->graph->dims, &at, &lo, &hi);
+    const char *x = kernel_index(k, at, NULL);
     if (lo) text_printf(&t, "%s(%s >= %s)", t.len ? " & " : "", x, kernel_index(k, lo, NULL));
     if (hi) text_printf(&t, "%s(%s < %s)", t.len ? " & " : "", x, kernel_index(k, hi, NULL));
   }
