@@ -14,8 +14,9 @@
  * element comes after the first one of its group, and so after k elements.  Of a row all that is
  * read whole are the first elements of groups, which a reduction finds, at the speed of memory.
  *
- * Else a program selects them, of rows that registers hold: a search by bits finds the last one, so
- * that only these are sorted.  One element of a rank, as a median, is found without a sort.
+ * Else a program selects them, of rows that it holds: a search by bits finds the last one, so
+ * that only these are sorted.  One element of a rank, as a median, is found without a sort.  A
+ * CPU's networks take longer: it selects the groups, too, and of them.
  *
  * Elements of 64 bits are sorted by their lower halves first, then by the upper ones, unless they
  * are known to fit 32. */
@@ -288,10 +289,15 @@ static Order order_of(Build *b, Node *x, bool descending) {
 
 /* ---- selecting ---- */
 
-/* Does a GPU's program have room for a row of more than `least` elements? */
+/* The longest row that a CPU sorts as fast as it selects elements. */
+enum { SORTED_BY_HOST = 12 };
+
+/* Does a program have room for a row, and select its elements faster than it sorts them?  `least`
+ * is the longest row that a GPU's program sorts as fast. */
 static bool row_is_held(const Build *b, const Node *x, int64_t least) {
   Dim n = row_length(x);
-  return !b->in.g->host && dim_is_int(n) && n->value > least && n->value <= SELECT_ROW_MAX;
+  if (b->in.g->host) least = SORTED_BY_HOST;
+  return dim_is_int(n) && n->value > least && n->value <= SELECT_ROW_MAX;
 }
 
 /* A call of nereid.matrix for each row of x, whose result has `count` elements a row. */
@@ -311,24 +317,58 @@ static Node *select_of_rows(Build *b, const char *function, Node *x, Node *rank,
   return build_view(b, to, last + 1, shape);
 }
 
-/* The keys of the first k are sorted, which a search by bits has found. */
-static Node *order_by_selection(Build *b, const Order *o, Dim k) {
+/* The places of the first k elements, in the order of places, which a search by bits finds. */
+static Node *first_places(Build *b, const Order *o, Dim k) {
   Arg sizes = arg_dims(b->in.g, 3, (Dim[]){row_length(o->upper), k, build_const(b, o->bits)});
   Node *place = select_of_rows(b, "first_places", o->upper, NULL, k->value, sizes);
-  Node *upper = gather_along(b, o->upper, last_of(o->upper), build_to(b, place, DT_I64));
+  return build_to(b, place, DT_I64);
+}
+
+/* Those places of long rows, by groups (above).  No keys are needed, as the earlier group's of equal
+ * first elements comes first.  What fills the last group up has the last places. */
+static Node *first_places_by_groups(Build *b, const Order *o, Dim k, int64_t size) {
+  Node *groups = groups_of(b, o->upper, size);
+  Order first = *o, part = *o;
+  first.upper = build_reduce(b, OP_aten_amin_default, groups, 1u << last_of(groups), false);
+  Node *at = halves(b, OP_aten_mul_Tensor, first_places(b, &first, k), size);
+  at = places_of_groups(b, at, size);
+  part.upper = gather_along(b, merge_blocks(b, groups), last_of(o->upper), at);
+  return gather_along(b, at, last_of(at), first_places(b, &part, k));
+}
+
+/* Only the keys of the first k are sorted, whose places are known. */
+static Node *order_of_places(Build *b, const Order *o, Node *place, Dim k) {
+  Node *upper = gather_along(b, o->upper, last_of(o->upper), place);
   return key_indices(b, o->form, first_keys(b, key_of(b, o->form, upper, place), k));
+}
+
+/* A CPU's program holds the first elements of groups, and the groups of k. */
+static bool groups_are_held(const Build *b, const Order *o, Dim k, int64_t size) {
+  int64_t n = row_length(o->upper)->value;
+  return b->in.g->host && o->bits < 64 && (n + size - 1) / size <= SELECT_ROW_MAX &&
+         k->value * size <= SELECT_ROW_MAX;
 }
 
 static bool selects(Build *b, const Order *o, Dim k) {
   if (o->bits == 64 || !k || !dim_is_int(k) || !row_is_held(b, o->upper, run_of(b))) return false;
-  Dim n = row_length(o->upper);
-  return 2 * k->value <= n->value && !group_size(n, k);
+  return 2 * k->value <= row_length(o->upper)->value;
+}
+
+/* The first of each row: a reduction of keys. */
+static Node *first_index(Build *b, const Order *o) {
+  Node *keys = keys_of(b, o->form, o->upper);
+  keys = build_reduce(b, OP_aten_amin_default, keys, 1u << last_of(keys), true);
+  return key_indices(b, o->form, keys);
 }
 
 /* The indices of the first k in order, along the last axis; all for k NULL. */
 static Node *order_of_rows(Build *b, Node *x, bool descending, Dim k) {
   Order o = order_of(b, x, descending);
-  if (selects(b, &o, k)) return order_by_selection(b, &o, k);
+  int64_t group = group_size(row_length(x), k);
+  if (k && dim_is(k, 1) && o.bits < 64) return first_index(b, &o);
+  if (group && groups_are_held(b, &o, k, group))
+    return order_of_places(b, &o, first_places_by_groups(b, &o, k, group), k);
+  if (!group && selects(b, &o, k)) return order_of_places(b, &o, first_places(b, &o, k), k);
   if (o.bits < 64) return order_by_keys(b, o.form, o.upper, k);
   x = o.upper;
   /* The lower halves have no sign: they are moved to where signed ones have their order. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Elements that are selected by a search by bits, as plans for GPUs do it: the first of long rows,
-one of a rank, medians; run on the CPU, against the CPU's own plan, which sorts.
+"""Elements that are selected by a search by bits: the first of rows, one of a rank, medians.  The
+CPU runs plans for GPUs, against its own plans; these select, too, and are compared with a sort.
 
     selections.py [NAME...]
 """
@@ -51,6 +51,30 @@ CASES = {
                                              f"i = {ATEN}neg.default(x)"]),
 }
 
+# name: x's type, what its elements are, the axis, how many, the largest or the least.
+FIRST = {
+    "by host": ("f32[3, 300]", "normal", 1, 10, True),
+    "by host, least": ("f32[3, 300]", "few", 1, 140, False),
+    "by host, of a short row": ("f32[40, 13]", "few", 1, 4, True),
+    "by host, of an axis": ("f32[70, 5]", "odd", 0, 30, True),
+    "by host, of f16": ("f16[5, 1000]", "odd", 1, 90, True),
+    "by host, of i32": ("i32[5, 500]", "ends", 1, 60, False),
+    "by host, half of a row": ("f32[3, 64]", "few", 1, 32, True),
+    "by host, most of a row": ("f32[3, 64]", "few", 1, 33, True),
+    "by groups": ("f32[2, 4100]", "normal", 1, 3, True),
+    "by groups, ties": ("f32[2, 4100]", "few", 1, 40, True),
+    "by groups, equals": ("f32[2, 4111]", "one", 1, 9, False),
+    "by groups, NaN": ("f32[3, 20001]", "odd", 1, 50, True),
+    "by groups, least of NaN": ("f32[3, 20001]", "odd", 1, 50, False),
+    "by groups, ends": ("i32[2, 40001]", "ends", 1, 100, True),
+    "by groups, least of ends": ("i32[2, 40001]", "ends", 1, 100, False),
+    "by groups, of more than a program holds": ("f32[1, 600011]", "few", 1, 5, True),
+    "one": ("f32[4, 300]", "odd", 1, 1, True),
+    "one, least": ("f32[4, 3000]", "odd", 1, 1, False),
+    "one of ties": ("f16[300, 7]", "few", 0, 1, True),
+    "one of i64": ("i64[3, 50]", "ends", 1, 1, True),
+}
+
 
 def draw(kind, what):
     dtype = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "i64": np.int64}[kind[:3]]
@@ -90,4 +114,21 @@ def check_case(plans, name):
               np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), f"{name}: value {i} differs")
 
 
-sys.exit(run_cases(CASES, check_case))
+def check_first(plans, name):
+    kind, what, axis, k, largest = FIRST[name]
+    inputs, sides = plans.save({"x": draw(kind, what)}), []
+    for lines in (pair(f"topk.default(x, {k}, {axis}, {largest})"),
+                  [f"r = {ATEN}sort.stable(x, stable=True, dim={axis}, descending={largest})",
+                   "s = r[0]", f"v = {ATEN}slice.Tensor(s, {axis}, 0, {k})",
+                   "t = r[1]", f"i = {ATEN}slice.Tensor(t, {axis}, 0, {k})"]):
+        sides.append(plans.values(plans.write({"x": kind}, lines, "v, i"), inputs))
+    for i, (a, b) in enumerate(zip(*sides, strict=True)):
+        check(a.shape == b.shape and a.dtype == b.dtype and
+              np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), f"{name}: value {i} differs")
+
+
+def check_any(plans, name):
+    (check_first if name in FIRST else check_case)(plans, name)
+
+
+sys.exit(run_cases([*CASES, *FIRST], check_any))
