@@ -67,6 +67,9 @@ typedef struct {
  * neither operand nor result is turned (channels_first.c); NULL: it does not suit, or the channels
  * are last in memory where x is made or the result is read. */
 Node *decompose_signal(Build *b, const SignalWindows *c);
+/* On a CPU: do vectors go along the rows of x, so that a convolution of each channel, whose stride
+ * along rows is c's, turns neither operand nor result? */
+bool decompose_keeps_rows(Build *b, const SignalWindows *c);
 /* A window whose last axis is joined to the channels: the elements of one of its rows are channels,
  * and it has one position along that axis. */
 typedef struct {

@@ -20,7 +20,8 @@ static Node *layout_operand(const Node *x) {
     const Arg *a = &x->args[i];
     if (a->kind == ARG_LIST && a->n && a->items[0].kind == ARG_NODE) a = &a->items[0];
     bool tensor = a->kind == ARG_NODE && a->node->type.kind == VALUE_TENSOR;
-    if (tensor && a->node->type.rank == x->type.rank && !dim_is(a->node->type.shape[2], 1))
+    uint32_t last = x->type.rank - 1;
+    if (tensor && a->node->type.rank == x->type.rank && !dim_is(a->node->type.shape[last], 1))
       return a->node;
   }
   return NULL;
@@ -34,7 +35,7 @@ static bool runs_along(Graph *g, Node *x) {
     if (!next) break;
     x = next;
   }
-  return view_stride(g, x, 2) == 1;
+  return view_stride(g, x, x->type.rank - 1) == 1;
 }
 
 static bool is_within(Dim x, int64_t least, int64_t most) {
@@ -76,6 +77,27 @@ static bool suits(Graph *g, const SignalWindows *c, int64_t *places) {
   return *places >= PLACES_LEAST;
 }
 
+/* Do vectors along the rows of x[N, C, sizes] suit a convolution of each channel?  Strided places
+ * at a row's ends are gathered, and with strides of 3 and more all are. */
+static bool has_long_rows(const Graph *g, const Node *x, const Dim *weight, Dim stride) {
+  enum { ROW_LEAST = 6, STRIDE_MOST = 2, STRIDED_LEAST = 96 };
+  const ValueType *t = &x->type;
+  Dim row = t->shape[t->rank - 1];
+  bool known = is_within(weight[0], 1, INT32_MAX) && is_within(stride, 1, STRIDE_MOST);
+  for (uint32_t i = 2; i < t->rank; i++) known &= is_within(weight[i], 1, INT32_MAX);
+  int64_t least = dim_is(stride, 1) ? ROW_LEAST : STRIDED_LEAST;
+  bool wide = !dim_is_int(row) || row->value >= least;
+  return g->host && known && wide && build_wide(t->dtype) == DT_F32;
+}
+
+/* Has each channel a weight of its own? */
+static bool is_depthwise(Graph *g, const Node *n, const Node *weight) {
+  Arg groups = graph_arg(g, n, "groups"), input = graph_arg(g, n, "input");
+  uint32_t channel = input.node->type.rank == weight->type.rank;
+  return dim_is(weight->type.shape[1], 1) && groups.kind == ARG_INT &&
+         groups.dim == input.node->type.shape[channel];
+}
+
 /* ---- what reads the result ---- */
 
 enum { FOLLOWED_MOST = 16 };
@@ -96,7 +118,9 @@ static void note_operand(Node **use, void *ctx) {
 static bool stays_first(Graph *g, const Node *n) {
   if (!graph_is_any(n, OP_aten_convolution_default, OP_aten_conv1d_default)) return false;
   Arg weight = graph_arg(g, n, "weight"), stride = graph_arg(g, n, "stride");
-  if (stride.kind == ARG_LIST && stride.n) stride = stride.items[0];
+  if (stride.kind == ARG_LIST && stride.n) stride = stride.items[stride.n - 1];
+  if (weight.kind == ARG_NODE && stride.kind == ARG_INT && is_depthwise(g, n, weight.node))
+    return has_long_rows(g, graph_arg(g, n, "input").node, weight.node->type.shape, stride.dim);
   bool known = weight.kind == ARG_NODE && weight.node->type.rank == 3 &&
                stride.kind == ARG_INT && dim_is(graph_arg(g, n, "groups").dim, 1);
   return known && suits_weight(weight.node->type.shape, stride.dim);
@@ -156,6 +180,12 @@ static Node *weight_of_images(Build *b, const SignalWindows *c) {
   Dim shape[] = {c->x->type.shape[0], w->type.shape[0], depth};
   w = build_unsqueeze(b, build_view(b, w, 2, shape + 1), 0);
   return build_expand(b, w, 3, shape);
+}
+
+bool decompose_keeps_rows(Build *b, const SignalWindows *c) {
+  Graph *g = b->in.g;
+  return has_long_rows(g, c->x, c->weight->type.shape, c->stride) && runs_along(g, c->x) &&
+         !is_read_last(g, b->in.n);
 }
 
 Node *decompose_signal(Build *b, const SignalWindows *c) {

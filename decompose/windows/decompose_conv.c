@@ -173,6 +173,35 @@ static Node *windows_of_channels(Build *b, const Conv *c) {
                     arg_dims(g, c->n, c->dilation), arg_dims(g, c->n, c->spread)));
 }
 
+/* x[N, C, sizes] as [N, channels, sizes], of which each meets as many as follow each other. */
+static Node *repeated_channels(Build *b, const Conv *c, Dim channels) {
+  Dim shape[GRAPH_RANK_MAX];
+  const Dim *x = c->x->type.shape;
+  if (x[1] == channels) return c->x;
+  shape[0] = x[0];
+  shape[1] = x[1];
+  shape[2] = dim_floordiv(b->in.g->dims, channels, x[1]);
+  memcpy(shape + 3, x + 2, c->n * sizeof *shape);
+  Node *y = build_expand(b, build_unsqueeze(b, c->x, 2), c->n + 3, shape);
+  shape[1] = channels;
+  memcpy(shape + 2, x + 2, c->n * sizeof *shape);
+  return build_view(b, y, c->n + 2, shape);
+}
+
+/* Each output channel sees one input channel, whose rows vectors go along: [N, C, sizes]. */
+static Node *depthwise_rows(Build *b, const Conv *c) {
+  Graph *g = b->in.g;
+  Dim shape[GRAPH_RANK_MAX], channels = c->weight->type.shape[0];
+  Node *w = window_first(b, c->weight);
+  memcpy(shape, w->type.shape, c->n * sizeof *shape);
+  shape[c->n] = channels;
+  w = build_view(b, w, c->n + 1, shape);
+  return build(b, OP_nereid_conv_depthwise_default,
+               ARGS(arg_node(repeated_channels(b, c, channels)), arg_node(w),
+                    arg_dims(g, c->n, c->stride), pairs(b, c), arg_dims(g, c->n, c->dilation),
+                    arg_dims(g, c->n, c->spread), build_int(b, 2)));
+}
+
 /* Each output channel sees one input channel. */
 static Node *depthwise(Build *b, const Conv *c) {
   Graph *g = b->in.g;
@@ -549,6 +578,10 @@ static Node *own_windows(Build *b, const Conv *c, bool patches) {
   if (patches && has_patches(c) && !small_groups(b, c)) return of_patches(b, c, &b->in.n->type);
   WindowRows rows;
   if (has_rows(b, c, &rows)) return of_rows(b, c, &rows);
+  if (alone && patches && all_are(c->n, c->spread, 1)) {
+    SignalWindows s = {c->x, c->weight, c->stride[c->n - 1], NULL, NULL, NULL};
+    if (decompose_keeps_rows(b, &s)) return decompose_channels_last(b, depthwise_rows(b, c));
+  }
   return alone && !is_spectrum(b, c) ? depthwise(b, c) : of_windows(b, c);
 }
 

@@ -152,12 +152,17 @@ void infer_window_depthwise_weight(Infer *in) {
 
 /* The weight is [window, channels]. */
 void infer_window_depthwise(Infer *in) {
+  enum { FIRST_MOST = 2 };
   const ValueType *w = infer_tensor(in, "weight");
   Sliding s = filters(in, w, 1);
   Dim shape[GRAPH_RANK_MAX];
   infer_copy_shape(s.x, shape);
+  s.first = infer_axis_arg(in, "first", s.x->rank);
+  if (s.first < 1 || s.first > FIRST_MOST)
+    infer_fail(in, E_GRAPH_AXIS, (long long)s.first, s.x->rank);
   slide(in, &s, shape);
-  infer_same_size(in, s.x->shape[s.n + 1], w->shape[s.n], "the channels of input and weight");
+  uint32_t channels = s.first > 1 ? 1 : s.n + 1;
+  infer_same_size(in, s.x->shape[channels], w->shape[s.n], "the channels of input and weight");
   infer_set(in, s.x->dtype, s.x->rank, shape);
 }
 

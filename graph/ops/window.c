@@ -25,6 +25,7 @@ static Window window_of_images(Graph *g, const Node *n) {
   Window w = {.input = graph_arg(g, n, "input").node, .of_images = true};
   w.weight = graph_arg(g, n, "grad").node;
   w.n = graph_arg(g, n, "stride").n + 1;
+  w.channels = n->type.rank - 1;
   memcpy(w.size, w.weight->type.shape, w.n * sizeof *w.size);
   w.size[0] = dim_quotient(g->dims, w.size[0], graph_arg(g, n, "parts").dim);
   w.stride[0] = w.size[0];
@@ -43,7 +44,8 @@ Window window_of(Graph *g, const Node *n) {
   bool pool = has_param(g, n, "kernel"), of_weight = has_param(g, n, "window");
   w.n = graph_arg(g, n, "stride").n;
   if (!pool && !of_weight) w.weight = graph_arg(g, n, "weight").node;
-  if (pool) w.first = first_window_axis(g, n);
+  if (has_param(g, n, "first")) w.first = first_window_axis(g, n);
+  w.channels = w.first > 1 ? 1 : n->type.rank - 1;
   if (pool) read_param_list(g, n, "kernel", 1, w.size);
   else if (of_weight) read_param_list(g, n, "window", 1, w.size);
   else memcpy(w.size, w.weight->type.shape, w.n * sizeof *w.size);

@@ -10,7 +10,8 @@
  *                          input: each part is the sum over some of the windows of all images; or
  *                          [parts, window, C, O], with `outputs_last`.  With that, or on a CPU,
  *                          parts are whole images, if these can be divided so
- *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself
+ *   nereid.conv_depthwise  weight [window, C]: sums over the window, each channel for itself.  Its
+ *                          input is [N, sizes, C], or [N, C, sizes] where `first` is 2
  *   nereid.conv_depthwise_weight
  *                          the gradient [parts, window, C] in f32 of the weight of such a one: each
  *                          part is the sum over the windows of as many images.  Its window goes
@@ -33,6 +34,7 @@ typedef struct {
   Node *input;
   Node *weight;      /* NULL of pooling */
   uint32_t n, first; /* it slides over the axes first .. first + n */
+  uint32_t channels; /* conv_depthwise: the axis of the channels */
   Dim size[WINDOW_AXES], stride[WINDOW_AXES], before[WINDOW_AXES], dilation[WINDOW_AXES];
   Dim spread[WINDOW_AXES];
   uint32_t inside; /* elements are known to be within the input along so many of the first axes */

@@ -13,6 +13,7 @@
 #include "planner/compile/join_launches.h"
 #include "planner/compile/step_cost.h"
 #include "planner/fuse/fuse.h"
+#include "planner/fuse/strips.h"
 #include "planner/kernels/buffer_reuse.h"
 #include "planner/kernels/source_functions.h"
 #include "planner/messages.h"
@@ -405,6 +406,9 @@ static void write_kernel(PlanCompiler *c, const Group *g, Written *out) {
     tiles_matmul(&tiles, g, &s);
   } else if (g->kind == GROUP_ATTENTION) {
     attention_step(c, &tiles, g, k, &text, &s);
+  } else if (group_slides(c->fusion, g)) {
+    kernel_slides(&text, k);
+    tiles_slides(&tiles, k->group, &s);
   } else {
     int64_t most = tiles_most(&tiles, g, s.cost);
     bool longer = !dim_is_int(g->r) || g->r->value > most;

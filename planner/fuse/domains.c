@@ -190,7 +190,10 @@ static void window_domain(const Fusion *f, Group *to, const Node *n) {
   Dim last = t->shape[t->rank - 1];
   bool fits = dim_is_int(last) && last->value >= COLUMNS_MIN && last->value <= FUSE_COLUMNS_MAX;
   bool along = f->graph->host && t->rank > 2 && !dim_is(t->shape[t->rank - 2], 1);
-  if (fits) fuse_axes_domain(f, to, t, 1u << (t->rank - (along ? 2 : 1)));
+  if (f->graph->host && graph_is(n, OP_nereid_conv_depthwise_default) &&
+      window_of(f->graph, n).first > 1)
+    fuse_axes_domain(f, to, t, 1u << (t->rank - 1));
+  else if (fits) fuse_axes_domain(f, to, t, 1u << (t->rank - (along ? 2 : 1)));
   else flat_domain(f, to, n);
 }
 

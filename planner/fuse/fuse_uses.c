@@ -49,7 +49,7 @@ static void window_uses(const Fusion *f, Node *n, const Dim *index, UseAt *use, 
   follow_use(f, p.operand, p.index, use, ctx);
   if (!w.weight) return;
   Dim of[GRAPH_RANK_MAX];
-  window_weight_index(&w, &p, at, index[n->type.rank - 1], of);
+  window_weight_index(&w, &p, at, index[w.channels], of);
   follow_use(f, w.weight, of, use, ctx);
 }
 

@@ -173,6 +173,33 @@ static int64_t spread_of(const Fusion *f, const Group *g) {
   return spread;
 }
 
+/* Does the window of that node of the group slide along the last axis, by known steps? */
+static bool slides_along(const Fusion *f, const Group *g, const Node *n) {
+  bool fits = graph_is(n, OP_nereid_conv_depthwise_default) && n->type.rank == g->rank;
+  if (!fits) return false;
+  Window w = window_of(f->graph, n);
+  for (uint32_t i = 0; i < w.n; i++)
+    fits = fits && dim_is_int(w.size[i]) && dim_is_int(w.stride[i]) && dim_is_int(w.dilation[i]) &&
+           dim_is(w.spread[i], 1);
+  return fits && w.first + w.n == g->rank;
+}
+
+Dim group_slides(const Fusion *f, const Group *g) {
+  enum { PLANES_LEAST = 32 };
+  const Node *n = f->graph->host && g->kind == GROUP_LOOPS && !g->crossed ? strip_window(g) : NULL;
+  if (!n || g->columns != 1u << (g->rank - 1) || reduces(g)) return NULL;
+  for (size_t i = 0; i < g->nodes.len; i++) {
+    bool window = prim_kind(g->nodes.data[i]->op) == PRIM_WINDOW;
+    if (window && !slides_along(f, g, g->nodes.data[i])) return NULL;
+  }
+  Dims *d = f->graph->dims;
+  Dim rows = dim_int(d, 1);
+  for (uint32_t i = window_of(f->graph, n).first; i + 1 < g->rank; i++)
+    rows = dim_mul(d, rows, g->shape[i]);
+  bool many = dim_likely(d, dim_quotient(d, g->x, rows)) >= PLANES_LEAST;
+  return many ? rows : dim_int(d, 1);
+}
+
 bool group_planes_first(const Group *g) {
   bool first = false;
   for (size_t i = 0; g->plane && i < g->nodes.len; i++)

@@ -33,6 +33,9 @@ void fuse_find_dense_rows(const Fusion *f, Group *g);
  * (group_vector_columns) go along rows of images, as equal as may be, and all at the same of spread
  * elements; 0: there are none. */
 int64_t group_row_strip(const Fusion *f, const Group *g);
+/* The rows that a program of a CPU's group has whose vectors go along the axis over which its
+ * windows slide, as those of channels that come first do; NULL: its vectors go along others. */
+Dim group_slides(const Fusion *f, const Group *g);
 /* How many planes a program of a group_planes_first has: all rows of the window, if its sums, in
  * one strip, are few.  Then images are read once for all of them, row by row. */
 int64_t group_window_rows(const Fusion *f, const Group *g);

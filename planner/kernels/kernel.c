@@ -455,7 +455,7 @@ const char *kernel_literal(Kernel *k, const Arg *a, DType t) {
 
 /* A literal as a tile of one element, which has a dtype. */
 static const char *tile_of(Kernel *k, const char *text, DType t) {
-  bool flat = k->group->kind == GROUP_LOOPS && dim_is(k->group->r, 1);
+  bool flat = k->slide || (k->group->kind == GROUP_LOOPS && dim_is(k->group->r, 1));
   return arena_printf(k->arena, "tl.full(%s, %s, tl.%s)", flat ? "[1]" : "[1, 1]", text,
                       dtype_lang_name(t));
 }
@@ -933,7 +933,7 @@ static const char *slice_index(Kernel *k, const Node *n, const Dim *index, unsig
 void kernel_store(Kernel *k, Node *n, Value v) {
   Dim element[GRAPH_RANK_MAX];
   group_index(k->f, k->group, n, element);
-  unsigned axes = 0, wanted = AXIS_X;
+  unsigned axes = 0, wanted = k->slide ? 0 : AXIS_X;
   bool columns = k->group->kind != GROUP_LOOPS || !dim_is(k->group->r, 1);
   if (columns && !k->row_strips && k->f->role[n->id] == ROLE_FULL) wanted |= AXIS_R;
   bool slice = prim_kind(n->op) == PRIM_INSERT;

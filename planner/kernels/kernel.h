@@ -98,6 +98,8 @@ typedef struct {
   uint32_t nparts;         /* 1: there are no strips */
   uint32_t planes;         /* of which they are the parts, in order (group_window_rows) */
   bool row_strips;         /* they are parts of a row of an image (group_row_strip) */
+  const char *slide;       /* the length of tiles along the row (group_slides); NULL: others */
+  bool within;             /* all of their windows are within the input */
   VEC(KernelBuffer) buffers;
   uint32_t inputs, outputs, inouts; /* of the buffers */
   uint32_t accesses;                /* loads and stores so far */
@@ -254,6 +256,8 @@ const char *kernel_search(Kernel *k, Node *n, const Dim *index);
 bool kernel_loops_once(Kernel *k);
 /* The kernels of a group's kind, written to `out`.  looped: rows are longer than a tile. */
 void kernel_loops(Text *out, Kernel *k, bool looped);
+/* GROUP_LOOPS whose vectors slide (group_slides). */
+void kernel_slides(Text *out, Kernel *k);
 void kernel_matmul(Text *out, Kernel *k);
 void kernel_few_rows(Text *out, Kernel *k);
 void kernel_attention(Text *out, Kernel *k, const AttentionShape *shape);

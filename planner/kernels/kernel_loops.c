@@ -11,6 +11,8 @@
 
 #include "graph/analysis/element_value.h"
 #include "graph/analysis/strided.h"
+#include "graph/ops/window.h"
+#include "lower/target/machine.h"
 #include "planner/kernels/kernel.h"
 #include "planner/plan/plan.h"
 
@@ -855,6 +857,134 @@ static void row_in_strips(Loops *l, int64_t parts) {
   else compute_strip(l, row, dim_int(d, 0), strips > 1 ? parts : last, strips > 1);
   if (strips > (looped ? looped : 1))
     compute_strip(l, row, dim_int(d, columns - last), last, false);
+}
+
+/* ---- vectors that slide ----
+ *
+ * A program has the rows of an image of one channel.  Windows of the row's columns from `begin`
+ * until `end` are within the input: those columns are computed several vectors at a time, without
+ * conditions, and those before and after them by single vectors, with masks. */
+
+typedef struct {
+  Dim begin, end;
+} Within;
+
+static Within columns_within(Kernel *k) {
+  Dims *d = k->graph->dims;
+  Dim zero = dim_int(d, 0), one = dim_int(d, 1);
+  Within all = {zero, k->group->r};
+  for (size_t i = 0; i < k->group->nodes.len; i++) {
+    const Node *n = k->group->nodes.data[i];
+    if (prim_kind(n->op) != PRIM_WINDOW) continue;
+    Window w = window_of(k->graph, n);
+    uint32_t last = w.n - 1;
+    Dim more = dim_sub(d, w.stride[last], one), before = w.before[last];
+    Dim reach = dim_mul(d, dim_sub(d, w.size[last], one), w.dilation[last]);
+    Dim end = dim_sub(d, dim_add(d, w.input->type.shape[w.first + last], before), reach);
+    end = dim_floordiv(d, dim_max(d, dim_add(d, end, more), zero), w.stride[last]);
+    Dim begin = dim_floordiv(d, dim_max(d, dim_add(d, before, more), zero), w.stride[last]);
+    all.begin = dim_max(d, all.begin, begin);
+    all.end = dim_min(d, all.end, end);
+  }
+  return all;
+}
+
+/* A variable for a number that sizes decide when the kernel runs. */
+static Dim named_number(Kernel *k, const char *base, Dim x) {
+  if (dim_is_int(x)) return x;
+  Dims *d = k->graph->dims;
+  const char *name = kernel_fresh(k, base);
+  kernel_line(k, "%s = %s", name, kernel_index(k, x, NULL));
+  Dim symbol = dim_shared_index(d, base, dim_add(d, x, dim_int(d, 1)));
+  kernel_bind(k, symbol, name, 0);
+  return symbol;
+}
+
+/* The nodes of so many tiles along a row, each of `vectors`, from vector `from` on. */
+static void slide_tiles(Kernel *k, Dim from, Dim count, int64_t vectors, bool within) {
+  Dims *d = k->graph->dims;
+  int64_t lanes = machine_find("cpu")->lanes, width = lanes * vectors;
+  size_t memo = k->memo.len, taken = k->taken.len, bindings = k->bindings.len;
+  if (dim_is_int(count) && count->value <= 0) return;
+  const char *name = kernel_fresh(k, "tile");
+  kernel_line(k, "for %s in range(0, %s):", name, kernel_index(k, count, NULL));
+  Dim tile = dim_is(count, 1) ? dim_int(d, 0) : dim_shared_index(d, "tile", count);
+  if (!dim_is(count, 1)) kernel_bind(k, tile, name, 0);
+  k->indent += 4; /* also around one tile: its variables are of other types than the next loop's */
+  Dim start = dim_mul(d, tile, dim_int(d, width));
+  start = dim_add(d, start, dim_mul(d, from, dim_int(d, lanes)));
+  const char *at = dim_is(start, 0) ? NULL : kernel_index(k, start, NULL);
+  kernel_line(k, "rindex = %s%stl.arange(0, %lld)", at ? at : "", at ? " + " : "",
+              (long long)width);
+  if (!within) kernel_line(k, "rmask = rindex < %s", kernel_index(k, k->group->r, NULL));
+  k->masks[AXIS_R] = k->masks[AXIS_X | AXIS_R] = within ? NULL : "rmask";
+  k->slide = arena_printf(k->arena, "%lld", (long long)width);
+  k->within = within;
+  for (size_t i = 0; i < k->group->nodes.len; i++)
+    if (k->f->role[k->group->nodes.data[i]->id] == ROLE_FULL)
+      compute_group_node(k, k->group->nodes.data[i]);
+  k->indent -= 4;
+  k->bindings.len = bindings;
+  forget_columns(k, memo, taken);
+}
+
+/* Vectors of a tile without conditions: more of them share weights, but leave more to masks. */
+static int64_t vectors_of_tile(Dim vectors) {
+  enum { MANY = 16, OF_MANY = 4, OF_FEW = 2 };
+  return !dim_is_int(vectors) || vectors->value >= MANY ? OF_MANY : OF_FEW;
+}
+
+/* The parts of a row: vectors before the first tile without conditions, such tiles, and vectors
+ * after them, from one of them on. */
+typedef struct {
+  Dim before, tiles, from, after;
+  int64_t vectors;
+} Slide;
+
+static Slide slide_of(Kernel *k) {
+  Dims *d = k->graph->dims;
+  Dim lanes = dim_int(d, machine_find("cpu")->lanes), more = dim_sub(d, lanes, dim_int(d, 1));
+  Within columns = columns_within(k);
+  Dim all = dim_floordiv(d, dim_add(d, k->group->r, more), lanes);
+  Dim begin = dim_floordiv(d, dim_add(d, columns.begin, more), lanes);
+  Slide s = {.before = named_number(k, "before", dim_min(d, begin, all))};
+  Dim within = dim_sub(d, dim_floordiv(d, columns.end, lanes), s.before);
+  s.vectors = vectors_of_tile(within);
+  within = dim_floordiv(d, dim_max(d, within, dim_int(d, 0)), dim_int(d, s.vectors));
+  s.tiles = named_number(k, "tiles", within);
+  s.from = dim_add(d, s.before, dim_mul(d, s.tiles, dim_int(d, s.vectors)));
+  s.after = named_number(k, "after", dim_sub(d, all, s.from));
+  return s;
+}
+
+static void slide_row(Kernel *k, const Slide *s) {
+  size_t memo = k->memo.len, taken = k->taken.len;
+  for (size_t i = 0; i < k->group->nodes.len; i++)
+    if (k->f->role[k->group->nodes.data[i]->id] == ROLE_ROW)
+      compute_group_node(k, k->group->nodes.data[i]);
+  slide_tiles(k, dim_int(k->graph->dims, 0), s->before, 1, false);
+  slide_tiles(k, s->before, s->tiles, s->vectors, true);
+  slide_tiles(k, s->from, s->after, 1, false);
+  forget_columns(k, memo, taken);
+}
+
+void kernel_slides(Text *out, Kernel *k) {
+  Dim rows = group_slides(k->f, k->group);
+  bool several = !dim_is(rows, 1);
+  Dims *d = k->graph->dims;
+  if (several) k->group = group_plane(k->f, k->group, rows);
+  const Group *g = k->group;
+  kernel_bind(k, several ? g->plane : g->index[0], "plane", 0);
+  kernel_bind(k, g->index[1], "rindex", AXIS_R);
+  k->masks[AXIS_X] = NULL;
+  Slide s = slide_of(k);
+  if (several) {
+    kernel_line(k, "for xindex in range(0, %s):", kernel_index(k, rows, NULL));
+    kernel_bind(k, dim_shared_index(d, "x", g->x), "xindex", 0);
+    k->indent += 4;
+  }
+  slide_row(k, &s);
+  kernel_emit(out, k, "slides.py", NULL, 0);
 }
 
 /* ---- kernels ---- */

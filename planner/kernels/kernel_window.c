@@ -96,7 +96,7 @@ static const char *window_weight(Sliding *s, uint32_t part, const Dim *at) {
   if (!s->w.weight) return NULL;
   rows.n -= has_edges(s);
   window_piece(k->graph, &rows, s->index[part], at, &p);
-  window_weight_index(&s->w, &p, at, s->index[0][s->node->type.rank - 1], weight.index);
+  window_weight_index(&s->w, &p, at, s->index[0][s->w.channels], weight.index);
   if (rows.n == s->w.n || !p.nlimits)
     return kernel_cast(k, kernel_value(k, s->w.weight, weight.index), s->dtype);
   weight.nlimits = p.nlimits;
@@ -173,6 +173,7 @@ static void add_row(Sliding *s, Dim *at, bool first) {
 /* The shape of the accumulator's tile: a row has a column only if the index depends on it. */
 static const char *tile_shape(const Sliding *s) {
   const ValueType *t = &s->node->type;
+  if (s->k->slide) return arena_printf(s->k->arena, "[%s]", s->k->slide);
   unsigned axes = 0;
   kernel_index(s->k, linear_of_index(s->k->graph->dims, s->index[0], t->shape, t->rank), &axes);
   if (dim_is(s->k->group->r, 1)) return "[XBLOCK]";
@@ -366,8 +367,42 @@ static void loop_rows(Sliding *s, bool edges) {
   kernel_forget(k, taken);
 }
 
+/* All positions of vectors that go along the last axis (group_slides). */
+static void write_slide(Sliding *s) {
+  Kernel *k = s->k;
+  Dims *d = k->graph->dims;
+  Dim at[WINDOW_AXES + 1];
+  uint32_t last = s->w.n - 1;
+  int indent = k->indent;
+  size_t taken = k->taken.len, bindings = k->bindings.len;
+  begin_accumulators(s);
+  for (uint32_t i = 0; i < last; i++) at[i] = open_axis(s, i);
+  s->w.inside = last + k->within;
+  int64_t size = s->w.size[last]->value, written = size <= LAST_AXIS_MAX ? size : 1;
+  at[last] = dim_int(d, 0);
+  if (written < size) {
+    const char *name = kernel_fresh(k, "column");
+    kernel_line(k, "for %s in range(0, %lld):", name, (long long)size);
+    k->indent += 4;
+    at[last] = dim_shared_index(d, "column", s->w.size[last]);
+    kernel_bind(k, at[last], name, 0);
+  }
+  for (int64_t i = 0; i < written; i++) {
+    if (written == size) at[last] = dim_int(d, i);
+    add_position(s, at, false);
+  }
+  s->w.inside = 0;
+  k->indent = indent;
+  k->bindings.len = bindings;
+  kernel_forget(k, taken);
+}
+
 static void write_window(Sliding *s) {
   Kernel *k = s->k;
+  if (k->slide) {
+    write_slide(s);
+    return;
+  }
   if (has_rows_inside(s)) {
     begin_accumulators(s);
     loop_rows(s, false);

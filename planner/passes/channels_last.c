@@ -198,10 +198,12 @@ static void move_window(ChannelsLast *l, Node *n) {
   if (ops_param(ops_schema(l->g, n->op), "first") < 0) return;
   if (!is_image(l->g, graph_arg(l->g, n, "input").node, &p)) return;
   Arg first = graph_arg(l->g, n, "first");
-  uint32_t axis, count = graph_arg(l->g, n, "kernel").n;
+  uint32_t axis, count = graph_arg(l->g, n, "stride").n;
   if (!read_axis_arg(&first, p.rank, &axis) || axis != p.rank - count || count != spatial_axes(&p))
     return;
-  Node *c = of_unpermuted(l, n, &p);
+  bool pools = ops_param(ops_schema(l->g, n->op), "kernel") >= 0;
+  Node *c = pools ? of_unpermuted(l, n, &p) : copy_call(l->g, n);
+  if (!pools) set_arg(l->g, c, "input", arg_node(p.of)); /* weights have no such axes */
   set_arg(l->g, c, "first", arg_int(l->g, 1));
   permuted(l, n, c, &p);
 }

@@ -330,6 +330,22 @@ static bool pack_blocks(Freeze *f, Node *n, int64_t width) {
   return true;
 }
 
+/* The weight [window, C] of channels that come first, one number of which meets a vector at a time,
+ * in the order in which models have it, if it is computed. */
+static void write_window_last(Freeze *f, Node *n) {
+  Strided s;
+  Node *w = n->args[1].node;
+  uint32_t rank = rank_of(w), axes[GRAPH_RANK_MAX], back[GRAPH_RANK_MAX];
+  if (strided_of(f->g, w, &s)) return;
+  Build b = freeze_build(f, n);
+  for (uint32_t i = 0; i < rank; i++) {
+    axes[i] = i ? i - 1 : rank - 1;
+    back[i] = (i + 1) % rank;
+  }
+  w = build_op1(&b, OP_aten_clone_default, build_permute(&b, w, axes));
+  n->args[1] = arg_node(build_permute(&b, w, back));
+}
+
 /* Have tensor cores the weight as it is in memory, with C next to each other in rows that begin at
  * multiples of 16 bytes? */
 static bool has_rows_of_channels(Graph *g, Node *w) {
@@ -411,6 +427,8 @@ static void walk_weights(Freeze *f) {
     else if (graph_is(n, OP_nereid_conv_weight_default)) pad_weight_gradient(f, n);
     else if (graph_is(n, OP_nereid_conv_default) && !is_constant_arg(f, &n->args[1]))
       pack_given_weight(f, n);
+    else if (graph_is(n, OP_nereid_conv_depthwise_default) && window_of(f->g, n).first > 1)
+      write_window_last(f, n);
     else if (graph_is(n, OP_nereid_conv_depthwise_default) && !pack_blocks(f, n, VECTOR_CHANNELS))
       pack_weight(f, n);
     else if (graph_is(n, OP_nereid_conv_default) && !pack_blocks(f, n, TILE_CHANNELS))

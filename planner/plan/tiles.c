@@ -471,6 +471,13 @@ static bool tiles_cpu_rows(const Tiles *t, const Group *g, bool looped, int64_t 
   return add_step_choice(t, s, rows_choice(t, g, row, within, &tile)), true;
 }
 
+void tiles_slides(const Tiles *t, const Group *g, PlanStep *s) {
+  StepChoice c = choice_new(t);
+  c.grid[0] = g->plane ? g->planes : g->x;
+  c.warps = 4;
+  add_step_choice(t, s, c);
+}
+
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
   bool flat = dim_is(g->r, 1), more = true;
   if (g->crossed) {

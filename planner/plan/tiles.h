@@ -43,6 +43,8 @@ bool tiles_sum_blocks(const Tiles *t, const Group *g, const StepCost *cost);
 bool tiles_park_rows(const Tiles *t, const Group *g, const StepCost *cost);
 /* Each fills s->choices and takes the first.  looped: rows are longer than a tile may be. */
 void tiles_loops(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s);
+/* Fills them for vectors that slide (group_slides). */
+void tiles_slides(const Tiles *t, const Group *g, PlanStep *s);
 void tiles_matmul(const Tiles *t, const Group *g, PlanStep *s);
 /* The kernel's text is for one shape; warps and stages are open. */
 void tiles_attention(const Tiles *t, const Attention *x, const AttentionShape *shape, PlanStep *s);

@@ -1,0 +1,4 @@
+@triton.jit
+def {{name}}({{parameters}}):
+    plane = tl.program_id(0){{wide}}
+{{body}}
