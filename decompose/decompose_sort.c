@@ -324,7 +324,7 @@ static Node *first_places(Build *b, const Order *o, Dim k) {
   return build_to(b, place, DT_I64);
 }
 
-/* Those places of long rows, by groups (above).  No keys are needed, as the earlier group's of equal
+/* Likewise for long rows, by groups (above).  No keys are needed: the earlier group's of equal
  * first elements comes first.  What fills the last group up has the last places. */
 static Node *first_places_by_groups(Build *b, const Order *o, Dim k, int64_t size) {
   Node *groups = groups_of(b, o->upper, size);
