@@ -135,8 +135,8 @@ static PyObject *executable_info(PyObject *self, void *unused) {
 static PyMethodDef executable_methods[] = {
     {"run", executable_run, METH_VARARGS,
      "run(inputs, outputs, allocate, workspace, stream): [(tensor, sizes) or (integer, None)]."},
-    {"run_lent", executable_run_lent, METH_VARARGS,
-     "run_lent(inputs, forms, empty, bytes, workspace, stream): the tensors; inputs is emptied."},
+    {"call", (PyCFunction)(void (*)(void))executable_call, METH_FASTCALL,
+     "call(inputs, makers, lends, workspace, stream, threads): the tensors; inputs is emptied."},
     {"explain", executable_explain, METH_O, "explain(inputs): a table with measured times."},
     {"set_static", executable_set_static, METH_O, "Input i is the same tensor in all runs."},
     {"bytes", executable_to_bytes, METH_O, "bytes(embed_weights): the executable as bytes."},

@@ -40,8 +40,8 @@ typedef struct {
 /* run(inputs, outputs or None, allocate, workspace or None, stream); without allocate, which
  * outputs need that are not given, there are no results. */
 PyObject *executable_run(PyObject *self, PyObject *args);
-/* run_lent(inputs, forms, empty, bytes, workspace, stream): memory is taken step by step. */
-PyObject *executable_run_lent(PyObject *self, PyObject *args);
+/* call(inputs, makers, lends, workspace, stream, threads): a run whose outputs are made for it. */
+PyObject *executable_call(PyObject *self, PyObject *const *args, Py_ssize_t nargs);
 /* explain(inputs): a table with the time of each kernel.  Only one thread at a time may call it. */
 PyObject *executable_explain(PyObject *self, PyObject *inputs);
 

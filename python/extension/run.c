@@ -1,4 +1,5 @@
 /* Runs of executables, on the caller's tensors. */
+#include <limits.h>
 #include <string.h>
 
 #include "python/extension/models.h"
@@ -86,15 +87,19 @@ static int read_whole(State *s, PyObject *v, WholeTensor *out) {
   return -1;
 }
 
+static int read_each(State *s, PyObject *list, Py_ssize_t n, WholeTensor *out) {
+  int code = 0;
+  for (Py_ssize_t i = 0; i < n && !code; i++)
+    code = read_whole(s, PyList_GetItem(list, i), &out[i]);
+  return code;
+}
+
 WholeTensor *read_all(State *s, PyObject *list, Py_ssize_t n) {
   WholeTensor *all = PyMem_Calloc((size_t)n + 1, sizeof *all);
   if (!all) return (WholeTensor *)PyErr_NoMemory();
-  for (Py_ssize_t i = 0; i < n; i++) {
-    if (!read_whole(s, PyList_GetItem(list, i), &all[i])) continue;
-    PyMem_Free(all);
-    return NULL;
-  }
-  return all;
+  if (!read_each(s, list, n, all)) return all;
+  PyMem_Free(all);
+  return NULL;
 }
 
 /* ---- running ---- */
@@ -105,17 +110,16 @@ typedef struct Running {
   Idle *idle;
   const nereid_run_memory *memory; /* it is taken step by step; NULL: from the beginning on */
   bool capturing;                  /* the stream is */
-  WholeTensor *in, *given;         /* `given`: outputs of the caller's; NULL: none */
+  WholeTensor *in, *given;         /* `given`: outputs that are tensors of the caller's */
   nereid_tensor *inputs, *outputs;
   int64_t *numbers; /* of outputs */
   int ninputs, noutputs;
   nereid_session_options options;
   PyObject *results; /* a list */
-  PyObject *copies;  /* a list: of inputs */
+  PyObject *copies;  /* a list: of inputs; NULL: none */
   PyObject *workspace;
   PyObject *given_inputs;  /* a list, which a run that lends empties */
-  PyObject *empty, *forms; /* what makes a tensor, and its arguments for each output */
-  PyObject *bytes;         /* the dtype of memory for temporaries */
+  PyObject *makers; /* (function, arguments) that make each output, and bytes for temporaries */
 } Running;
 
 static bool is_capturing(const Running *r) {
@@ -185,7 +189,8 @@ static int compact_inputs(Running *r, PyObject *inputs) {
       continue;
     copy = PyObject_CallMethod(object, "contiguous", NULL);
     int code = copy ? read_whole(r->state, copy, &r->in[i]) : -1;
-    if (!code) code = PyList_Append(r->copies, copy);
+    if (!code && !r->copies) r->copies = PyList_New(0);
+    if (!code) code = r->copies ? PyList_Append(r->copies, copy) : -1;
     Py_XDECREF(copy);
     if (code) return -1;
     r->inputs[i] = r->in[i].t;
@@ -279,31 +284,33 @@ static PyObject *results_of(Running *r) {
   return out;
 }
 
+/* One block has the arrays of all inputs and outputs. */
+static int allocate_arrays(Running *r) {
+  size_t n = (size_t)r->ninputs + 1, m = (size_t)r->noutputs + 1;
+  size_t zeroed = m * (sizeof *r->outputs + sizeof *r->numbers);
+  r->outputs = PyMem_Malloc(zeroed + n * sizeof *r->inputs + (n + m) * sizeof *r->in);
+  if (!r->outputs) return PyErr_NoMemory(), -1;
+  memset(r->outputs, 0, zeroed);
+  r->numbers = (int64_t *)(r->outputs + m);
+  r->inputs = (nereid_tensor *)(r->numbers + m);
+  r->in = (WholeTensor *)(r->inputs + n);
+  r->given = r->in + n;
+  return 0;
+}
+
 static int start_running(Running *r, PyObject *inputs) {
   r->ninputs = (int)PyList_Size(inputs);
   r->noutputs = nereid_executable_noutputs(r->x->e);
-  size_t n = (size_t)r->ninputs + 1, m = (size_t)r->noutputs + 1;
-  r->in = read_all(r->state, inputs, r->ninputs);
-  if (!r->in) return -1;
-  r->given = PyMem_Calloc(m, sizeof *r->given);
-  r->inputs = PyMem_Calloc(n, sizeof *r->inputs);
-  r->outputs = PyMem_Calloc(m, sizeof *r->outputs);
-  r->numbers = PyMem_Calloc(m, sizeof *r->numbers);
+  if (allocate_arrays(r) || read_each(r->state, inputs, r->ninputs, r->in)) return -1;
   r->results = PyList_New(r->noutputs);
-  r->copies = PyList_New(0);
-  if (!r->given || !r->inputs || !r->outputs || !r->numbers) PyErr_NoMemory();
-  if (PyErr_Occurred()) return -1;
+  if (!r->results) return -1;
   for (int i = 0; i < r->ninputs; i++) r->inputs[i] = r->in[i].t;
   return take_session(r);
 }
 
 static void end_running(Running *r) {
   give_session(r);
-  PyMem_Free(r->in);
-  PyMem_Free(r->given);
-  PyMem_Free(r->inputs);
   PyMem_Free(r->outputs);
-  PyMem_Free(r->numbers);
   Py_XDECREF(r->results);
   Py_XDECREF(r->copies);
   Py_XDECREF(r->workspace);
@@ -338,9 +345,12 @@ PyObject *executable_run(PyObject *self, PyObject *args) {
 
 static Running *lender_of(void *idle) { return ((Idle *)idle)->lender; }
 
-/* The object is a tensor that `empty` makes. */
-static PyObject *make_tensor(const Running *r, PyObject *arguments, WholeTensor *out) {
-  PyObject *made = arguments ? PyObject_CallObject(r->empty, arguments) : NULL;
+/* The tensor that maker i makes. */
+static PyObject *make_tensor(const Running *r, Py_ssize_t i, WholeTensor *out) {
+  PyObject *maker = PyTuple_GetItem(r->makers, i);
+  PyObject *function = maker ? PyTuple_GetItem(maker, 0) : NULL;
+  PyObject *arguments = function ? PyTuple_GetItem(maker, 1) : NULL;
+  PyObject *made = arguments ? PyObject_CallObject(function, arguments) : NULL;
   if (made && read_whole(r->state, made, out)) Py_CLEAR(made);
   return made;
 }
@@ -348,10 +358,11 @@ static PyObject *make_tensor(const Running *r, PyObject *arguments, WholeTensor 
 static void *take_memory(void *idle, int64_t bytes, void **handle) {
   PyGILState_STATE lock = PyGILState_Ensure();
   const Running *r = lender_of(idle);
-  WholeTensor made;
-  PyObject *arguments = Py_BuildValue("((L)(i)O)", (long long)bytes, 1, r->bytes);
-  *handle = make_tensor(r, arguments, &made);
-  Py_XDECREF(arguments);
+  WholeTensor made = {0};
+  PyObject *maker = PyTuple_GetItem(r->makers, r->noutputs);
+  PyObject *tensor = maker ? PyObject_CallFunction(maker, "L", (long long)bytes) : NULL;
+  if (tensor && read_whole(r->state, tensor, &made)) Py_CLEAR(tensor);
+  *handle = tensor;
   PyGILState_Release(lock);
   return *handle ? (char *)made.t.data + made.t.byte_offset : NULL;
 }
@@ -367,7 +378,7 @@ static int make_lent_output(void *idle, int i, nereid_tensor *out) {
   PyGILState_STATE lock = PyGILState_Ensure();
   Running *r = lender_of(idle);
   WholeTensor made;
-  PyObject *tensor = make_tensor(r, PyTuple_GetItem(r->forms, i), &made);
+  PyObject *tensor = make_tensor(r, i, &made);
   int code = tensor ? PyList_SetItem(r->results, i, tensor) : -1;
   if (!code) {
     out->data = made.t.data;
@@ -390,35 +401,62 @@ static int lend_memory(Running *r) {
   return nereid_session_set_memory(r->idle->session, &m);
 }
 
-/* run_lent(inputs, forms, empty, bytes, workspace, stream): a list of tensors.  Output i is
- * empty(*forms[i]), made when a step writes it; large temporaries are empty((n,), (1,), bytes), or
- * in the workspace where `bytes` is None; the list of inputs loses each that no later step reads,
- * and is empty in the end. */
-PyObject *executable_run_lent(PyObject *self, PyObject *args) {
+static int make_outputs(Running *r) {
+  for (int i = 0; i < r->noutputs; i++) {
+    PyObject *tensor = make_tensor(r, i, &r->given[i]);
+    if (!tensor || PyList_SetItem(r->results, i, tensor)) return -1;
+    r->outputs[i] = r->given[i].t;
+  }
+  return 0;
+}
+
+static int run_on_threads(Running *r, int threads) {
+  nereid_device *d = ((DeviceObject *)r->x->device)->device;
+  if (threads > 0) nereid_device_set_threads(d, threads);
+  int code = run_session(r);
+  if (threads > 0) nereid_device_set_threads(d, INT_MAX);
+  return code;
+}
+
+/* A run prepares itself if its outputs are there and it needs no workspace. */
+static int call_session(Running *r, PyObject *inputs, PyObject *workspace, int threads) {
+  if (r->memory) r->idle->lender = r;
+  else if (make_outputs(r)) return -1;
+  if (r->memory || workspace != Py_None) {
+    int code = prepare(r);
+    if (!code) code = compact_inputs(r, inputs);
+    if (!code) code = provide_workspace(r, workspace);
+    if (code) return code;
+  }
+  return run_on_threads(r, threads);
+}
+
+/* call(inputs, makers, lends, workspace, stream, threads): a list of tensors, the results.  Output
+ * i is function(*arguments) of makers[i]; the list of inputs is empty afterwards.  A run that lends
+ * makes an output when a step writes it, and takes each input that no later step reads from the
+ * list; one maker more than there are outputs makes memory of so many bytes for temporaries.  The
+ * run has at most so many threads on a CPU; 0: no other limit. */
+PyObject *executable_call(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
   static const nereid_run_memory all = {NULL, take_memory, give_memory_back, make_lent_output,
                                         drop_input};
   static const nereid_run_memory tensors = {NULL, NULL, NULL, make_lent_output, drop_input};
-  PyObject *workspace, *out = NULL;
-  unsigned long long stream;
-  Running r = {
-      .x = (ExecutableObject *)self, .state = state_of_type(Py_TYPE(self)), .memory = &tensors};
-  if (!PyArg_ParseTuple(args, "O!O!OOOK", &PyList_Type, &r.given_inputs, &PyTuple_Type, &r.forms,
-                        &r.empty, &r.bytes, &workspace, &stream))
-    return NULL;
-  if (r.bytes != Py_None) r.memory = &all;
-  r.options.native_stream = (void *)(uintptr_t)stream;
-  int code = start_running(&r, r.given_inputs);
-  if (!code && PyTuple_Size(r.forms) != r.noutputs) {
-    PyErr_Format(PyExc_ValueError, "the model has %d outputs, not %zd", r.noutputs,
-                 PyTuple_Size(r.forms));
+  Running r = {.x = (ExecutableObject *)self, .state = state_of_type(Py_TYPE(self))};
+  if (nargs != 6 || !PyList_Check(args[0]) || !PyTuple_Check(args[1]))
+    return PyErr_SetString(PyExc_TypeError, "call() takes a list, a tuple and four more"), NULL;
+  PyObject *inputs = r.given_inputs = args[0], *out = NULL;
+  r.makers = args[1];
+  Py_ssize_t more = PyTuple_Size(r.makers) - nereid_executable_noutputs(r.x->e);
+  if (args[2] == Py_True) r.memory = more == 1 ? &all : &tensors;
+  r.options.native_stream = PyLong_AsVoidPtr(args[4]);
+  long threads = PyErr_Occurred() ? -1 : PyLong_AsLong(args[5]);
+  if (PyErr_Occurred()) return NULL;
+  int code = start_running(&r, inputs);
+  if (!code && (more < 0 || more > (args[2] == Py_True))) {
+    PyErr_Format(PyExc_ValueError, "the model has %d outputs", r.noutputs);
     code = -1;
   }
-  if (!code) r.idle->lender = &r;
-  if (!code) code = prepare(&r);
-  if (!code) code = compact_inputs(&r, r.given_inputs);
-  if (!code) code = provide_workspace(&r, workspace);
-  if (!code) code = run_session(&r);
-  if (!code) code = PyList_SetSlice(r.given_inputs, 0, PyList_Size(r.given_inputs), NULL);
+  if (!code) code = call_session(&r, inputs, args[3], (int)threads);
+  if (!code) code = PyList_SetSlice(inputs, 0, PyList_Size(inputs), NULL);
   if (!code) out = Py_NewRef(r.results);
   end_running(&r);
   return out;

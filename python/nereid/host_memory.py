@@ -112,6 +112,11 @@ class HostMemory:
         self._blocks = blocks
         return tensor
 
+    def maker(self, sizes: tuple, dtype: torch.dtype) -> Callable:
+        """What empty() is for tensors of these sizes."""
+        size = math.prod(sizes) * dtype.itemsize
+        return self._empty if size < _LEAST else self.empty
+
     def _tensor(self, block: _Block, sizes: tuple, strides: tuple, dtype: torch.dtype):
         """A tensor of the block's memory; None: another call took it meanwhile."""
         block.used = self._outputs

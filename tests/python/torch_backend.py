@@ -598,7 +598,8 @@ def check_lent_memory():
 
     def lending(self, *arguments):
         original(self, *arguments)
-        self.empty = alive.watch(self.empty)
+        self.makers = tuple((alive.watch(maker[0]), maker[1]) if isinstance(maker, tuple) else maker
+                            for maker in self.makers or ()) or None
 
     layers, rows, width = 6, 1024, 512
     model = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(width, width),

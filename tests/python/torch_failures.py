@@ -255,8 +255,10 @@ def called(step, options, table):
 
 
 # Called after a program is compiled, too: a failure there is one of a run.
-RUNNING = ("segment.Compiled.__call__", "segment.Compiled._run", "segment.Compiled._results",
-           "segment.Compiled._in_order", "segment._memory_of", "program.view_of",
+RUNNING = ("segment.Compiled.__call__", "segment.Compiled._run", "segment.Compiled._counted",
+           "segment.Compiled._in_order", "segment._memory_of", "segment._no_limit",
+           "program.view_of", "program.Program.function", "stored.StoredProgram.function",
+           "direct.direct.<locals>.call",
            "program.conform", "failures.",
            "program.Program._first_run", "program.Program._give_up", "program._Work.wait",
            "program._Work.__init__", "program.Program.finish", "program.Program._end",

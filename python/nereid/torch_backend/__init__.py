@@ -30,6 +30,7 @@ from nereid.torch_backend.contradictions import repeated_by_pytorch
 from nereid.torch_backend.decompositions.composites import composite_forms
 from nereid.torch_backend.decompositions.fake_results import fake_results
 from nereid.torch_backend.decompositions.table import Decompositions
+from nereid.torch_backend.direct import direct
 from nereid.torch_backend.passes.attention import keep_attention, repeat_masks
 from nereid.torch_backend.passes.budget import partition_by_budget
 from nereid.torch_backend.passes.constants import make_constants_in_place
@@ -272,6 +273,8 @@ def backend(module: torch.fx.GraphModule, inputs, *, mode: str | None = None,
             _finish(programs)
             graph = original.graphs[0][1]
             return StoredFunction(function, layout_of(graph, inputs, written))
+        if recorder is None and not settings.verify and not settings.cuda_graphs:
+            function = direct(function, programs, module, inputs)
         if not written:
             return repeated_by_pytorch(function, original, warnings)
         return overlaps_by_pytorch(function, original, inputs, written, warnings)

@@ -122,7 +122,7 @@ class StoredProgram(OutputCode):
 
     def __init__(self, program):
         self.program, self.kind = program, program.kind
-        self.writes = program.writes
+        self.writes, self.is_bare = program.writes, program.is_bare
         self.call = program.call
         self.source, self.values = None, {}
         self.maker = (_nereid.build_id(), sources())
@@ -130,6 +130,10 @@ class StoredProgram(OutputCode):
 
     def __call__(self, inputs):
         return self.call(inputs)
+
+    @property
+    def function(self):
+        return self.call
 
     def prepare_for_serialization(self) -> None:
         from torch._functorch._aot_autograd.autograd_cache import BypassAOTAutogradCache

@@ -22,6 +22,7 @@ from nereid.torch_backend.base.layout import (has_plain_strides, is_known, is_pl
 from nereid.torch_backend.base.log import tell
 from nereid.torch_backend.base.nodes import is_detached, is_host, is_tensor
 from nereid.torch_backend.base.settings import Settings
+from nereid.torch_backend.base.wrappers import change_nothing
 from nereid.torch_backend.segments.called import (CalledPrograms, is_call, is_called_graph,
                                                   operands_of)
 from nereid.torch_backend.segments.flex import count_scores, is_flex
@@ -165,6 +166,8 @@ class Program:
         self.graph = module.graph
         self.placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
         (self.output,) = [n for n in self.graph.nodes if n.op == "output"]
+        # Are its inputs and results those of the graph that AOTAutograd is about?
+        self.is_bare = len(self.writes or ()) == len(self.placeholders) and change_nothing()
         self.numbers = _Numbers()
         self.shape_env = self._shape_env()
         self.number_of_symbol = self._number_of_symbol()
@@ -189,6 +192,11 @@ class Program:
     @property
     def title(self) -> str:
         return f"{self.region}{self.kind} graph {self.number}"
+
+    @property
+    def function(self) -> Callable:
+        """The function alone, after the first run."""
+        return self._run
 
     def _first_run(self, args):
         self.finish()
@@ -402,17 +410,15 @@ class Program:
 
     def _executable(self, plan: SegmentPlan) -> Compiled:
         source, _ = plan.text()
-        lends = self._lends
         released = plan.released(set(self.placeholders))
         overwritten = plan.overwritten(released) if self._overwrites else ()
-        released = released if lends else None
+        released = released if self._lends else None
         held = [id(self.held[node]) for node in plan.held()]
         key = f"{plan.device} {released} {overwritten} {held}\n{source}"
         if key not in self._kept:
             self._kept[key] = Compiled(plan, self.settings, self.shape_env, released,
                                        self.limits, overwritten)
         found = self._kept[key]
-        found.lends = lends
         found.plan = plan
         return found
 

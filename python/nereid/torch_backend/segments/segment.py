@@ -359,7 +359,29 @@ def _form(value) -> tuple | None:
     return sizes, tuple(strides), value.dtype
 
 
-_HAS_THREADS = bool(os.environ.get("NEREID_THREADS"))  # a number for Nereid alone
+def _makers_of(device: torch.device, forms: tuple | None, lends: bool) -> tuple | None:
+    """(function, arguments) that make each output, and on a GPU memory for temporaries, which lends
+    bytes one by one: on CPUs they are in memory that segments have in turn, since blocks of many
+    sizes would leave gaps in the heap."""
+    if forms is None:
+        return None
+    empty, of_size = _empty_of(device), getattr(host_memory, "maker", None)
+    if device.type != "cpu" or of_size is None:
+        made = [(empty, form) for form in forms]
+    else:
+        made = [(of_size(sizes, dtype), (sizes, strides, dtype)) for sizes, strides, dtype in forms]
+    if lends and device.type == "cuda":
+        made.append(lambda size: empty((size,), (1,), torch.uint8))
+    return tuple(made)
+
+
+def _no_limit() -> int:
+    return 0
+
+
+# A call on a CPU has no more threads than one of PyTorch's operators would (torch.set_num_threads),
+# but for a number that is for Nereid alone; others that use the device have all of them.
+_threads = _no_limit if os.environ.get("NEREID_THREADS") else torch.get_num_threads
 _ALL_THREADS = 1 << 30
 
 
@@ -396,7 +418,7 @@ class Compiled:
         self.source, self.plan = source, plan
         self.index = plan.device.index or 0
         self.cuda = plan.device.type == "cuda"
-        self.lends = False
+        self.lends = released is not None
         self.name = f"cuda:{self.index}" if self.cuda else "cpu"
         self.options = {**graph_options(settings),
                         "ranges": ranges_of(plan.symbols, shape_env, limits),
@@ -421,13 +443,15 @@ class Compiled:
         self.lazy = [i for i, node in enumerate(plan.inputs) if self._may_be_lazy(node)]
         inverses = [(i, self._inverse(node)) for i, node in enumerate(plan.bases)]
         self.inverses = [(i, back) for i, back in inverses if back]
-        self._find_memory()
         forms = [_form(node.meta["val"]) for node in plan.bases]
         self.forms = None if None in forms else tuple(forms)
+        changes = (self.orders, self.gaps, self.on_host, self.lazy, self.inverses, self.held)
+        self.is_plain = not (self.cuda or any(changes)) and self.forms is not None and _IS_READ
+        self._find_memory()
 
     def _find_memory(self) -> None:
         self.allocate = _torch_allocator(self.name, {})
-        self.empty = _empty_of(torch.device(self.name))
+        self.makers = _makers_of(torch.device(self.name), self.forms, self.lends)
         if host_memory is not None and not self.cuda:  # once no call will use it again
             weakref.finalize(self, host_memory.trim).atexit = False
 
@@ -457,7 +481,7 @@ class Compiled:
             return dict(self.__dict__)
         state = {**self.__dict__, "places": self._places(),
                  "bytes": self.executable.bytes(False)}
-        for name in ("plan", "text", "executable", "allocate", "empty", "device"):
+        for name in ("plan", "text", "executable", "allocate", "makers", "device"):
             state.pop(name, None)
         return state
 
@@ -568,17 +592,8 @@ class Compiled:
         return given if _IS_READ else [_describe(value) for value in given]
 
     def _run(self, values: list):
-        """A call on a CPU has no more threads than one of PyTorch's operators would
-        (torch.set_num_threads); others that use the device have all of them."""
-        if self.cuda or _HAS_THREADS:
-            return self._results(values)
-        self.device.set_threads(torch.get_num_threads())
-        try:
-            return self._results(values)
-        finally:
-            self.device.set_threads(_ALL_THREADS)
-
-    def _results(self, values: list):
+        if self.is_plain:
+            return self.executable.call(values, self.makers, self.lends, None, 0, _threads())
         if self.held is not None and not self.held.are(values):
             self._renew(values)
         given = self._in_order(values)
@@ -590,18 +605,24 @@ class Compiled:
             stream = torch._C._cuda_getCurrentRawStream(self.index)
             workspace = self.allocate
         if self.forms is None or not _IS_READ:
-            found = self.executable.run(given, None, self.allocate, workspace, stream)
-            made = [tensor if sizes is None else _shrink(tensor, sizes) for tensor, sizes in found]
-        elif self.lends:
-            values.clear()
-            # Temporaries on CPUs are in memory that segments have in turn: blocks of many sizes
-            # would leave gaps in the heap.
-            made = self.executable.run_lent(given, self.forms, self.empty,
-                                            torch.uint8 if self.cuda else None, workspace, stream)
+            made = self._counted(given, workspace, stream)
         else:
-            made = [self.empty(*form) for form in self.forms]
-            self.executable.run(given, made, None, workspace, stream)
+            if self.lends:
+                values.clear()
+            made = self.executable.call(given, self.makers, self.lends, workspace, stream,
+                                        0 if self.cuda else _threads())
         values.clear()
         for i, back in self.inverses:
             made[i] = made[i].permute(back)
         return made
+
+    def _counted(self, given: list, workspace, stream: int) -> list:
+        """The results of a run that says itself how large they are."""
+        if not self.cuda and (threads := _threads()):
+            self.device.set_threads(threads)
+        try:
+            found = self.executable.run(given, None, self.allocate, workspace, stream)
+        finally:
+            if not self.cuda:
+                self.device.set_threads(_ALL_THREADS)
+        return [tensor if sizes is None else _shrink(tensor, sizes) for tensor, sizes in found]
