@@ -418,17 +418,15 @@ static int run_on_threads(Running *r, int threads) {
   return code;
 }
 
-/* A run prepares itself if its outputs are there and it needs no workspace. */
+/* A run prepares itself if it needs no workspace.  To prepare one takes outputs' memory away. */
 static int call_session(Running *r, PyObject *inputs, PyObject *workspace, int threads) {
+  bool prepares = r->memory || workspace != Py_None;
   if (r->memory) r->idle->lender = r;
-  else if (make_outputs(r)) return -1;
-  if (r->memory || workspace != Py_None) {
-    int code = prepare(r);
-    if (!code) code = compact_inputs(r, inputs);
-    if (!code) code = provide_workspace(r, workspace);
-    if (code) return code;
-  }
-  return run_on_threads(r, threads);
+  int code = prepares ? prepare(r) : 0;
+  if (!code && prepares) code = compact_inputs(r, inputs);
+  if (!code && !r->memory) code = make_outputs(r);
+  if (!code && prepares) code = provide_workspace(r, workspace);
+  return code ? code : run_on_threads(r, threads);
 }
 
 /* call(inputs, makers, lends, workspace, stream, threads): a list of tensors, the results.  Output
