@@ -339,7 +339,7 @@ TORCH_TESTS := $(addprefix python/,torch_backend torch_attention torch_mixed tor
   torch_aliases torch_fourier torch_strides torch_devices torch_settings torch_flex \
   torch_operators torch_composites torch_failures torch_refused torch_numbers torch_dtypes \
   torch_weights torch_memory torch_lifetime torch_indices torch_indexing torch_rows \
-  torch_collectives torch_recurrent torch_rounding torch_calls training)
+  torch_collectives torch_recurrent torch_rounding torch_calls torch_sizes training)
 torch: $B/torch-$(or $(TORCH),$(TORCH_USUAL))/ready
 check-torch: torch all python
 	$(call run_torch,$(or $(TORCH),$(TORCH_USUAL))) $(TORCH_TESTS)

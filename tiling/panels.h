@@ -10,7 +10,8 @@
 
 /* Columns of a panel of a matrix with many, on the CPU at hand. */
 int panels_width(DType t);
-/* Columns of a panel of a matrix with so many, for a product of so many rows; 0: any number. */
+/* Columns of a panel of a matrix with so many, for a product of so many rows; 0: any number of
+ * either. */
 int panels_width_for(int64_t rows, int64_t columns, DType t);
 /* The vector registers that hold so many columns of sums. */
 int panels_vectors(int width, DType t);

@@ -462,37 +462,55 @@ static void pack_matrix(Freeze *f, Node *n) {
   *packed = n->args[1].node;
 }
 
+/* Is the right operand of known size, and stays in the second cache? */
+static bool is_near(const Node *n) {
+  enum { NEAR_BYTES = 1 << 21 };
+  const ValueType *t = &n->args[1].node->type;
+  bool known = dim_is_int(t->shape[0]) && dim_is_int(t->shape[1]);
+  return known && t->shape[0]->value * t->shape[1]->value <= NEAR_BYTES / dtype_bytes(t->dtype);
+}
+
 /* Has the product, whose right operand each run is given, rows that pay for panels? */
 static bool is_packed(Freeze *f, const Node *n) {
-  enum { NEAR_BYTES = 1 << 21, ROWS_A_BYTE = 16 };
+  enum { ROWS_A_BYTE = 16 };
   const ValueType *t = &n->args[1].node->type;
   int64_t rows = dim_likely(f->g->dims, n->type.shape[0]), bytes = dtype_bytes(t->dtype);
   if (shared_operands_pack(&f->shared, f->g, n)) return true;
   if (strided_word(t->dtype) > 1) return rows >= ROWS_OF_WORDS;
   if (!dim_is_int(t->shape[0]) || !dim_is_int(t->shape[1])) return rows >= ROWS_PACKED;
-  bool near = t->shape[0]->value * t->shape[1]->value <= NEAR_BYTES / bytes;
-  return rows >= (near ? ROWS_A_BYTE * bytes : ROWS_PACKED);
+  return rows >= (is_near(n) ? ROWS_A_BYTE * bytes : ROWS_PACKED);
 }
 
 /* Does a copy of the right operand take longer than that of the left one, and the transposition of
- * the result's vectors? */
-static bool copies_less_turned(const Node *n) {
+ * the result's vectors?  Where rows are open, runs of fewer copy as much of the right operand. */
+static bool copies_less_turned(const Graph *g, const Node *n) {
+  enum { OPEN_TIMES = 4 };
   const Dim *shape = n->type.shape, depth = n->args[0].node->type.shape[1];
-  double rows = (double)shape[0]->value, columns = (double)shape[1]->value;
+  double rows = (double)dim_likely(g->dims, shape[0]), columns = (double)shape[1]->value;
   double k = dim_is_int(depth) ? (double)depth->value : columns;
   double word = (double)strided_word(n->args[0].node->type.dtype);
-  return rows * k / word + rows * columns / 2 < columns * k / word;
+  double copied = columns * k / word * (dim_is_int(shape[0]) ? 1 : OPEN_TIMES);
+  return rows * k / word + rows * columns / 2 < copied;
+}
+
+/* Has the product rows for panels of them?  Where they are open, not with a right operand that
+ * programs copy from the second cache. */
+static bool has_turned_rows(const Graph *g, const Node *n) {
+  enum { ROWS_LEAST = 16, OPEN_LEAST = 4 };
+  Dim rows = n->type.shape[0];
+  if (dim_is_int(rows)) return rows->value >= ROWS_LEAST;
+  return !is_near(n) && dim_likely(g->dims, rows) >= OPEN_LEAST;
 }
 
 /* A linear layer whose weight each run is given: rows of the weight are read in place, and the left
  * operand is packed, which is smaller. */
 static bool turn_given_matrix(Freeze *f, Node *n) {
-  enum { ROWS_LEAST = 16, COLUMNS_LEAST = 64 };
-  Dim rows = n->type.shape[0], columns = n->type.shape[1];
-  if (!dim_is_int(rows) || !dim_is_int(columns)) return false;
-  if (rows->value < ROWS_LEAST || columns->value < COLUMNS_LEAST) return false;
+  enum { COLUMNS_LEAST = 64 };
+  Dim columns = n->type.shape[1];
+  if (!dim_is_int(columns) || columns->value < COLUMNS_LEAST) return false;
+  if (!has_turned_rows(f->g, n)) return false;
   if (shared_operands_pack(&f->shared, f->g, n)) return false;
-  if (is_packed(f, n) && !copies_less_turned(n)) return false;
+  if (is_packed(f, n) && !copies_less_turned(f->g, n)) return false;
   Node *left = n->args[0].node, *panels = left->id < f->nids ? f->turned[left->id] : NULL;
   Build b = freeze_build(f, n);
   bool again = panels != NULL;
