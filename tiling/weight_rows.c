@@ -15,11 +15,34 @@ int64_t weight_row(const Window *w) {
   return weight_row_is_whole(w) ? w->size[w->n - 1]->value * channels : channels;
 }
 
+/* Steps of an open number of windows. */
+enum { STEP_MOST = 16, STEP_LEAST = 8, MOST_FROM = 32 };
+
+int64_t weight_rows_step(const ValueType *grad, const Window *w) {
+  Dim windows = grad->shape[w->n];
+  if (dim_is_int(windows)) return windows->value;
+  if (dim_divisible(windows, STEP_MOST)) return STEP_MOST;
+  return dim_divisible(windows, STEP_LEAST) ? STEP_LEAST : 0;
+}
+
+Dim weight_windows_more(Dims *d, const ValueType *grad, const Window *w) {
+  Dim windows = grad->shape[w->n];
+  if (weight_rows_step(grad, w)) return dim_int(d, 0);
+  int64_t likely = dim_likely(d, windows);
+  int64_t step = likely && likely < MOST_FROM ? STEP_LEAST : STEP_MOST;
+  Dim steps = dim_floordiv(d, dim_add(d, windows, dim_int(d, step - 1)), dim_int(d, step));
+  return dim_sub(d, dim_mul(d, steps, dim_int(d, step)), windows);
+}
+
+static bool suits_windows(Dim windows) {
+  if (!dim_is_int(windows)) return true;
+  return windows->value >= WINDOWS_LEAST && windows->value <= WINDOWS_MOST;
+}
+
 bool weight_rows_suit(const ValueType *grad, const Window *w) {
   Dim channels = size_from_end(w->input, 1), windows = grad->shape[w->n];
   bool suits = grad->dtype == DT_F32 && grad->rank <= STRIDED_RANK_MAX && dim_is_int(channels) &&
-               dim_is_int(grad->shape[w->n + 1]) && dim_is_int(windows) &&
-               windows->value >= WINDOWS_LEAST && windows->value <= WINDOWS_MOST;
+               dim_is_int(grad->shape[w->n + 1]) && suits_windows(windows);
   for (uint32_t i = 0; i < w->n && suits; i++)
     suits = dim_is_int(w->size[i]) && dim_is_int(w->stride[i]) && dim_is_int(w->dilation[i]) &&
             dim_is_int(w->before[i]) && w->before[i]->value >= 0 && w->size[i]->value > 0 &&
@@ -60,7 +83,7 @@ bool weight_has_rows(Graph *g, const Node *n) {
   bool last = window_outputs_last(g, n);
   Node *grad = n->args[0].node;
   Strided s, of_grad;
-  if (!weight_rows_suit(&grad->type, &w)) return false;
+  if (!weight_rows_suit(&grad->type, &w) || !weight_rows_step(&grad->type, &w)) return false;
   for (uint32_t i = 0; i < w.n; i++)
     if (!dim_is(w.before[i], 0)) return false;
   Dim channels = size_from_end(w.input, 1);

@@ -11,7 +11,12 @@
 #include "graph/ops/window.h"
 #include "tiling/tiling.h"
 
-/* Are sizes known?  `padding` may be there. */
+/* Windows of a row of the gradient [N, windows, O] that a step sums up, which divide it: all, or
+ * some if their number is open; 0: none do. */
+int64_t weight_rows_step(const ValueType *grad, const Window *w);
+/* Windows of no value that a row of the gradient lacks for steps of them. */
+Dim weight_windows_more(Dims *d, const ValueType *grad, const Window *w);
+/* Are sizes known but for those of images?  `padding` may be there, and windows not be steps. */
 bool weight_rows_suit(const ValueType *grad, const Window *w);
 /* Is it computed so? */
 bool weight_has_rows(Graph *g, const Node *n);

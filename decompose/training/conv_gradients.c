@@ -393,18 +393,16 @@ static int parts_by_rows(Build *b, const ConvGradient *c, const Node *y, const W
   for (uint32_t i = 1; i < y->type.rank; i++) result *= y->type.shape[i]->value;
   if (images < 1) images = OPEN_IMAGES;
   images = (images + groups - 1) / groups;
-  Tile t = weight_rows_tile(outputs->value, w, grad->shape[c->n]->value, last);
+  Tile t = weight_rows_tile(outputs->value, w, weight_rows_step(grad, w), last);
   int64_t channels = outputs->value + size_from_end(w->input, 1)->value;
   int64_t read = images * windows * channels, size = (int64_t)dtype_bytes(grad->dtype);
   int64_t tiles = groups * (result / (t.bm * t.bn) + 1);
   return weight_rows_parts(read * size, tiles, result * size);
 }
 
-/* Are strides known, and do they divide the sizes of images? */
-static bool has_whole_strides(const ConvGradient *c, const Node *slid) {
+static bool has_known_strides(const ConvGradient *c) {
   for (uint32_t i = 0; i < c->n; i++)
-    if (!dim_is_int(c->stride[i]) || !dim_divisible(slid->type.shape[i + 2], c->stride[i]->value))
-      return false;
+    if (!dim_is_int(c->stride[i])) return false;
   return true;
 }
 
@@ -417,17 +415,17 @@ static Node *elements_hit(Build *b, const ConvGradient *c, Node *x) {
 }
 
 /* x[N, C, sizes] as `rows` images of one axis. */
-static Node *as_rows(Build *b, Node *x, int64_t rows, int64_t row) {
-  Dim shape[] = {build_const(b, rows), build_const(b, row), x->type.shape[1]};
+static Node *as_rows(Build *b, Node *x, Dim rows, Dim row) {
+  Dim shape[] = {rows, row, x->type.shape[1]};
   Node *y = build_view(b, decompose_channels_last(b, x), 3, shape);
   return build_permute(b, y, (uint32_t[]){0, 2, 1});
 }
 
-/* The most elements of all images that a step can sum up evenly, of two operands in the nearest
- * cache. */
+/* The most elements of all images, or of each if these are open, that a step can sum up evenly, of
+ * two operands in the nearest cache. */
 static int64_t row_of_elements(const Node *x) {
   enum { ROW_MOST = 64 };
-  int64_t all = x->type.shape[0]->value;
+  int64_t all = dim_is_int(x->type.shape[0]) ? x->type.shape[0]->value : 1;
   for (uint32_t i = 2; i < x->type.rank; i++) all *= x->type.shape[i]->value;
   int64_t row = all < ROW_MOST ? all : ROW_MOST;
   while (row > 1 && all % row) row--;
@@ -459,25 +457,42 @@ static Node *product_of_elements(Build *b, const ConvGradient *c, Node *slid, No
   return build_view(b, y, c->n + 2, shape);
 }
 
+/* Has the window one element, which moves over no padding? */
+static bool is_of_elements(const ConvGradient *c) {
+  bool is = true;
+  for (uint32_t i = 0; i < c->n; i++)
+    is = is && dim_is(c->weight->type.shape[i + 2], 1) && dim_is(c->padding[i], 0) &&
+         dim_is_int(c->stride[i]);
+  return is;
+}
+
+/* Elements in a row, as many as images of these sizes divide into; of open sizes all are one row.
+ * NULL: not more than a row of an image has. */
+static Dim row_for_elements(Build *b, const ConvGradient *c, const Node *other) {
+  Dim images = other->type.shape[0], width = other->type.shape[c->n + 1];
+  Dim all = infer_product(&b->in, other->type.shape + 2, c->n);
+  if (!dim_is_int(all))
+    return c->n == 1 && dim_is(images, 1) ? NULL : dim_mul(build_dims(b), images, all);
+  if (c->n == 1) return NULL;
+  int64_t row = row_of_elements(other);
+  return row > width->value ? build_const(b, row) : NULL;
+}
+
 /* Windows of one element have any elements in a row, not those of a row of an image alone; NULL:
  * they are others. */
 static Node *gradient_of_elements(Build *b, const ConvGradient *c, Node *slid, Node *other) {
   ConvGradient one = *c;
-  bool known = dim_is_int(other->type.shape[0]) && other->type.shape[0]->value > 0;
-  for (uint32_t i = 0; i < c->n; i++)
-    known = known && dim_is(c->weight->type.shape[i + 2], 1) && dim_is(c->padding[i], 0) &&
-            dim_is_int(c->stride[i]) && dim_is_int(other->type.shape[i + 2]) &&
-            other->type.shape[i + 2]->value > 0;
-  if (!known) return NULL;
-  int64_t row = row_of_elements(other), width = other->type.shape[c->n + 1]->value;
-  Dim all = infer_product(&b->in, other->type.shape + 2, c->n);
-  bool product = is_product_of_elements(slid, other, other->type.shape[0]->value * all->value);
-  if (!product && (c->n == 1 || row <= width)) return NULL;
+  Dim elements = infer_product(&b->in, other->type.shape + 2, c->n);
+  elements = dim_mul(build_dims(b), other->type.shape[0], elements);
+  if (!is_of_elements(c) || dim_is(elements, 0)) return NULL;
+  bool product = dim_is_int(elements) && is_product_of_elements(slid, other, elements->value);
+  Dim row = product ? elements : row_for_elements(b, c, other);
+  if (!row) return NULL;
   slid = elements_hit(b, c, slid);
   for (uint32_t i = 0; i < c->n; i++)
     slid = build_slice(b, slid, i + 2, build_const(b, 0), other->type.shape[i + 2], 1);
   if (product) return product_of_elements(b, c, slid, other);
-  int64_t rows = other->type.shape[0]->value * all->value / row;
+  Dim rows = dim_floordiv(build_dims(b), elements, row);
   one.n = 1;
   one.stride[0] = one.dilation[0] = build_const(b, 1);
   one.weight = build_view(b, c->weight, 3, c->weight->type.shape);
@@ -489,7 +504,7 @@ static Node *gradient_by_rows(Build *b, const ConvGradient *c, Node *slid, Node 
   if (!b->in.g->host || !dim_is(c->groups, 1)) return NULL;
   Node *elements = gradient_of_elements(b, c, slid, other);
   if (elements) return elements;
-  if (!has_whole_strides(c, slid)) return NULL;
+  if (!has_known_strides(c)) return NULL;
   Node *y = weight_parts(b, c, slid, other, 1, true);
   Window w = window_of(b->in.g, y);
   if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
@@ -594,7 +609,7 @@ static Node *joined_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *o
 static Node *groups_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
   Dim images = other->type.shape[0];
   if (!b->in.g->host || !dim_is_int(c->groups) || c->groups->value < 2) return NULL;
-  if (!dim_is_int(images) || images->value < 1 || !has_whole_strides(c, slid)) return NULL;
+  if (!dim_is_int(images) || images->value < 1 || !has_known_strides(c)) return NULL;
   return joined_by_rows(b, c, slid, other, groups_of_vector(c, other));
 }
 

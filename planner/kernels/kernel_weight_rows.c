@@ -13,6 +13,7 @@ typedef struct {
   bool last;                  /* columns are output channels, and rows elements of a window's row;
                                * else the other way around */
   Dim place[WINDOW_AXES + 1]; /* of a step: the image, and all but the last of a row's sizes */
+  Dim begin;                  /* its first window in the row */
   Dim ka, kb, element, output, above;
 } RowsOfImages;
 
@@ -49,7 +50,7 @@ static const char *pointers(RowsOfImages *c, Node *n, const Dim *index, unsigned
 static const char *gradient(RowsOfImages *c) {
   Dim index[GRAPH_RANK_MAX];
   memcpy(index, c->place, c->w.n * sizeof *index);
-  index[c->w.n] = c->last ? c->kb : c->ka;
+  index[c->w.n] = dim_add(c->k->graph->dims, c->begin, c->last ? c->kb : c->ka);
   index[c->w.n + 1] = c->output;
   return pointers(c, c->node->args[0].node, index, c->last ? AXIS_N : AXIS_M);
 }
@@ -64,7 +65,7 @@ static const char *input(RowsOfImages *c) {
   for (uint32_t i = 0; i < last; i++)
     index[i + 1] = dim_add(d, dim_mul(d, c->place[i + 1], c->w.stride[i]),
                            dim_mul(d, at[i], c->w.dilation[i]));
-  index[c->w.n] = dim_mul(d, c->last ? c->ka : c->kb, c->w.stride[last]);
+  index[c->w.n] = dim_mul(d, dim_add(d, c->begin, c->last ? c->ka : c->kb), c->w.stride[last]);
   if (!whole)
     index[c->w.n] = dim_add(d, index[c->w.n], dim_mul(d, at[last], c->w.dilation[last]));
   index[c->w.n + 1] = c->element;
@@ -78,8 +79,11 @@ void kernel_weight_rows(Text *out, Kernel *k) {
   c.w = window_of(k->graph, c.node);
   c.last = window_outputs_last(k->graph, c.node);
   const ValueType *grad = &c.node->args[0].node->type;
-  Dim steps = dim_int(d, 1), windows = grad->shape[c.w.n], row = dim_int(d, weight_row(&c.w));
-  for (uint32_t i = 0; i < c.w.n; i++) steps = dim_mul(d, steps, grad->shape[i]);
+  Dim windows = dim_int(d, weight_rows_step(grad, &c.w)), row = dim_int(d, weight_row(&c.w));
+  Dim of_step[WINDOW_AXES + 2], at[WINDOW_AXES + 2], steps = dim_int(d, 1);
+  memcpy(of_step, grad->shape, c.w.n * sizeof *of_step);
+  of_step[c.w.n] = dim_floordiv(d, grad->shape[c.w.n], windows);
+  for (uint32_t i = 0; i <= c.w.n; i++) steps = dim_mul(d, steps, of_step[i]);
   static const char *const names[] = {"columns", "down", "place", "above", "element", "output",
                                       "steps", "each", "first", "last", "step"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -90,7 +94,9 @@ void kernel_weight_rows(Text *out, Kernel *k) {
   c.element = bound(k, "element", row, c.last ? AXIS_M : AXIS_N);
   c.output = c.last ? k->group->index[2] : bound(k, "output", extent[1], AXIS_M);
   c.above = bound(k, "above", dim_floordiv(d, extent[c.last ? 1 : 2], row), 0);
-  index_of_linear(d, bound(k, "step", steps, 0), grad->shape, c.w.n, c.place);
+  index_of_linear(d, bound(k, "step", steps, 0), of_step, c.w.n + 1, at);
+  memcpy(c.place, at, c.w.n * sizeof *at);
+  c.begin = dim_mul(d, at[c.w.n], windows);
   const char *left = c.last ? input(&c) : gradient(&c);
   const char *right = c.last ? gradient(&c) : input(&c);
   product_epilogue(k);

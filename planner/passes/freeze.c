@@ -271,21 +271,22 @@ static bool pack_window(Freeze *f, Node *n) {
   return true;
 }
 
-/* x[N, windows, O] in memory, with zeros behind O if they are vectors, up to whole ones: a product
- * reads whole tiles. */
-static Node *whole_channels(Build *b, Node *x, bool vectors) {
+/* x[N, windows, O] in memory, with so many zeros behind the last windows, and behind O if they are
+ * vectors, up to whole ones: a product reads whole tiles. */
+static Node *whole_channels(Build *b, Node *x, Dim windows, bool vectors) {
   Dim zero = build_const(b, 0);
   Dim more = vectors ? build_const(b, weight_channels_more(&x->type)) : zero;
-  if (dim_is(more, 0) && is_dense_image(b->in.g, x)) return x;
-  Dim channels = size_from_end(x, 1), zeros[] = {zero, more};
-  if (!dim_is(more, 0))
+  bool any = !dim_is(more, 0) || !dim_is(windows, 0);
+  if (!any && is_dense_image(b->in.g, x)) return x;
+  Dim channels = size_from_end(x, 1), zeros[] = {zero, more, zero, windows};
+  if (any)
     x = build(b, OP_aten_constant_pad_nd_default, 2,
-              (Arg[]){arg_node(x), arg_dims(b->in.g, 2, zeros)});
+              (Arg[]){arg_node(x), arg_dims(b->in.g, 4, zeros)});
   x = build_op1(b, OP_nereid_dense_default, x);
   return dim_is(more, 0) ? x : build_slice(b, x, rank_of(x) - 1, zero, channels, 1);
 }
 
-/* The image of a weight's gradient by rows, too. */
+/* The image of a weight's gradient by rows, too.  Steps are whole also where windows are open. */
 static void pad_weight_gradient(Freeze *f, Node *n) {
   Window w = window_of(f->g, n);
   if (!f->g->host || !weight_rows_suit(&n->args[0].node->type, &w)) return;
@@ -294,10 +295,13 @@ static void pad_weight_gradient(Freeze *f, Node *n) {
   Dim zeros[WINDOW_AXES], after[WINDOW_AXES];
   for (uint32_t i = 0; i < w.n; i++) zeros[i] = build_const(&b, 0);
   memcpy(after, w.before, sizeof after);
-  n->args[0] = arg_node(whole_channels(&b, n->args[0].node, last));
+  Dims *d = f->g->dims;
+  Dim windows = weight_windows_more(d, &n->args[0].node->type, &w), *right = &after[w.n - 1];
+  n->args[0] = arg_node(whole_channels(&b, n->args[0].node, windows, last));
+  *right = dim_add(d, *right, dim_mul(d, windows, w.stride[w.n - 1]));
   if (!last && weight_row_more(&w)) {
     int64_t channels = size_from_end(w.input, 1)->value, more = weight_row_more(&w);
-    after[w.n - 1] = build_const(&b, after[w.n - 1]->value + (more + channels - 1) / channels);
+    *right = dim_add(d, *right, build_const(&b, (more + channels - 1) / channels));
   }
   n->args[1] = arg_node(rows_with_zeros(&b, &w, after));
   n->args[ops_param(ops_schema(f->g, n->op), "padding")] = arg_dims(f->g, w.n, zeros);

@@ -378,7 +378,7 @@ static StepChoice weight_rows_choice(const Tiles *t, const Group *g) {
   StepChoice c = choice_new(t);
   const Node *n = g->nodes.data[0];
   Window w = window_of(t->graph, n);
-  int64_t windows = n->args[0].node->type.shape[w.n]->value;
+  int64_t windows = weight_rows_step(&n->args[0].node->type, &w);
   bool last = window_outputs_last(t->graph, n);
   Dim outputs = g->extent[last ? 2 : 1], elements = g->extent[last ? 1 : 2];
   Tile tile = weight_rows_tile(outputs->value, &w, windows, last);

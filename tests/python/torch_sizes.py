@@ -47,6 +47,20 @@ def forms():
     yield "a linear layer in bf16", nn.Linear(520, 2100).bfloat16(), [x.bfloat16() for x in rows], \
         False
     yield "steps", steps_of(nn.Linear(64, 64)), [x[:, :64].clone() for x in rows], True
+    for name, layer, sizes in (
+            ("3x3", nn.Conv2d(16, 24, 3, padding=1),
+             ((2, 16, 9, 12), (3, 16, 8, 31), (2, 16, 4, 5))),
+            ("3x3, few channels", nn.Conv2d(3, 17, 3), ((2, 3, 9, 12), (3, 3, 8, 35))),
+            ("a stride", nn.Conv2d(16, 8, 3, 2, 1), ((2, 16, 9, 12), (3, 16, 8, 35))),
+            ("a dilation", nn.Conv2d(16, 8, 3, dilation=2), ((2, 16, 9, 12), (3, 16, 8, 35))),
+            ("one element", nn.Conv2d(16, 24, 1), ((2, 16, 9, 12), (3, 16, 8, 35))),
+            ("one element, a stride", nn.Conv2d(16, 24, 1, 2), ((2, 16, 9, 12), (3, 16, 8, 35))),
+            ("transposed", nn.ConvTranspose2d(8, 16, 2, 2), ((2, 8, 9, 12), (3, 8, 8, 35))),
+            ("a signal", nn.Conv1d(16, 24, 3, padding=1), ((2, 16, 12), (3, 16, 35))),
+            ("a signal, one element", nn.Conv1d(16, 24, 1), ((2, 16, 12), (3, 16, 35))),
+            ("groups", nn.Conv2d(16, 16, 3, groups=2), ((2, 16, 9, 12), (3, 16, 8, 35))),
+            ("each channel", nn.Conv2d(16, 16, 3, groups=16), ((2, 16, 9, 12), (3, 16, 8, 35)))):
+        yield f"convolution: {name}", layer, [torch.randn(s) for s in sizes], True
 
 
 def results(function, module, x, train):
