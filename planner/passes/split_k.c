@@ -137,6 +137,8 @@ static bool fits_panels(Graph *g, const Node *n, const bool *constant) {
          size[1]->value >= COLUMNS_LEAST && size[0]->value * size[1]->value * 4 <= BYTES_MOST;
 }
 
+/* On a CPU batches of matrices times a column become sums, too.  Tiles of a row by f32 stay: their
+ * vectors go along the columns. */
 static void find_vector(Build *b, Node *n, const uint32_t *uses, const bool *constant) {
   if (prim_unpacks(n) || fits_panels(b->in.g, n, constant)) return;
   Graph *g = b->in.g;
@@ -144,9 +146,9 @@ static void find_vector(Build *b, Node *n, const uint32_t *uses, const bool *con
   uint32_t last = n->type.rank - 1;
   bool row = dim_is(n->type.shape[last - 1], 1) && view_stride(g, y, last - 1) == 1;
   bool column = dim_is(n->type.shape[last], 1) && view_stride(g, x, last) == 1;
-  bool alone = last == 1 || dim_is(n->type.shape[0], 1);
-  row &= alone || is_gathered(g, y, uses);
-  column &= alone || is_gathered(g, x, uses);
+  bool alone = last == 1 || dim_is(n->type.shape[0], 1), half = dtype_is_half(x->type.dtype);
+  row &= alone || (g->host && half) || is_gathered(g, y, uses);
+  column &= alone || g->host || is_gathered(g, x, uses);
   if (row || column) vector_product(b, x, y, row);
 }
 
