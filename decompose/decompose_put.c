@@ -373,17 +373,37 @@ Node *decompose_index_put(Build *b) {
 
 /* ---- views that are written to ---- */
 
-/* The indices of a view are what it makes of the numbers of all elements. */
+/* Elements [.., n] of x's axes but two, and along a diagonal of these: along x's axis `kept`, the
+ * same in each place along `gone`. */
+static Node *along_diagonal(Build *b, Node *elements, const Node *x, uint32_t kept, uint32_t gone) {
+  uint32_t rank = rank_of(x), last = rank_of(elements) - 1, axes[GRAPH_RANK_MAX], to = 0;
+  Dim shape[GRAPH_RANK_MAX];
+  for (uint32_t i = 0, other = 0; i < rank; i++) {
+    shape[i] = i == gone ? build_const(b, 1) : x->type.shape[i];
+    uint32_t from = i == kept || i == gone ? last : other++;
+    if (i != gone) axes[to++] = from;
+  }
+  Arg pads = arg_list(b->in.g, 2);
+  pads.items[0] = build_int(b, 0);
+  pads.items[1] = arg_dim(dim_sub(build_dims(b), shape[kept], elements->type.shape[last]));
+  elements = build(b, OP_aten_constant_pad_nd_default,
+                   ARGS(arg_node(elements), pads, build_int(b, 0)));
+  return build_view(b, build_permute(b, elements, axes), rank, shape);
+}
+
+/* An element is the diagonal's where its column less its row is `offset`. */
 Node *decompose_diagonal_scatter(Build *b) {
-  Node *x = build_self(b), *src = build_flat(b, build_input(b, "src"));
-  Dim all = value_numel(b->in.g, &x->type);
-  if (dim_is(src->type.shape[0], 0)) return x;
-  Node *number = build_view(b, build_arange(b, all), rank_of(x), x->type.shape);
-  Arg args[] = {arg_node(number), build_arg(b, "offset"), build_arg(b, "dim1"),
-                build_arg(b, "dim2")};
-  Node *indices = build_flat(b, build(b, OP_aten_diagonal_default, 4, args));
-  Node *y = scatter_take(b, build_flat(b, x), scatter_writers(b, all, indices), src);
-  return build_view(b, y, rank_of(x), x->type.shape);
+  Node *x = build_self(b), *src = build_input(b, "src");
+  uint32_t rank = rank_of(x), row = infer_axis_arg(&b->in, "dim1", rank);
+  uint32_t column = infer_axis_arg(&b->in, "dim2", rank);
+  int64_t offset = infer_int(&b->in, "offset");
+  if (scatter_empty(b, src)) return x;
+  uint32_t kept = offset < 0 ? column : row, gone = offset < 0 ? row : column;
+  src = along_diagonal(b, build_to(b, src, x->type.dtype), x, kept, gone);
+  Node *at = build_sub(b, build_along(b, build_arange(b, x->type.shape[column]), column, rank),
+                       build_along(b, build_arange(b, x->type.shape[row]), row, rank));
+  Node *inside = build_with(b, OP_aten_eq_Scalar, at, build_int(b, offset));
+  return build_finished(b, build_where(b, inside, arg_node(src), arg_node(x)));
 }
 
 /* ---- what max pooling took apart ---- */

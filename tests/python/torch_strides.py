@@ -113,6 +113,13 @@ def calls():
                                      torch.randn(3, 1).expand(3, 4)),
         "diagonal_scatter of repeats": (lambda x: x.diagonal_scatter(torch.zeros(3)),
                                         torch.randn(4).expand(3, 4)),
+        "diagonal_scatter below": (lambda x: x.diagonal_scatter(torch.ones(2, 4), -1, 2, 0),
+                                   torch.randn(4, 2, 5)),
+        "diagonal_scatter above": (lambda x: x.diagonal_scatter(torch.ones(3), 2), reverse(4, 5)),
+        "diagonal_backward": (lambda x: torch.ops.aten.diagonal_backward(x, [2, 5, 4], 1, 1, 2),
+                              torch.randn(2, 3)),
+        "cross": (torch.linalg.cross, reverse(7, 3), torch.randn(1, 3)),
+        "columns of batches": (torch.bmm, torch.randn(7, 5, 3), torch.randn(7, 3, 1)),
         "as_strided_scatter of repeats": (
             lambda x: torch.as_strided_scatter(x, torch.zeros(2), (2,), (1,), 3),
             torch.randn(4).expand(3, 4)),

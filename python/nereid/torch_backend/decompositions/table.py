@@ -18,7 +18,7 @@ _WHOLE = (aten.cat, aten.index_fill, aten.masked_scatter, aten.take,
           aten.max_pool2d_with_indices, aten.max_pool2d_with_indices_backward,
           aten.max_pool3d_with_indices, aten.max_pool3d_with_indices_backward,
           aten.embedding_dense_backward, aten.native_group_norm, aten.native_group_norm_backward,
-          aten.grid_sampler_2d, aten.unfold_backward,
+          aten.grid_sampler_2d, aten.unfold_backward, aten.linalg_cross, aten.diagonal_backward,
           aten.clamp,  # PyTorch's form of integers and a float of data gives integers
           aten.softshrink, aten.threshold,  # eager mode compares in f32, PyTorch's forms in 16 bits
           aten.std, aten.std_mean,  # 0 for equal elements
