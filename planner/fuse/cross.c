@@ -4,6 +4,7 @@
  * Programs that take runs of elements reach either side one by one, in as many sectors of memory.
  * Such a group gets columns: the axes that an operand, or a turned result, has next to each other.
  * Its programs take tiles of both, of which each side is in runs. */
+#include "graph/analysis/gather.h"
 #include "graph/analysis/strided.h"
 #include "lower/nest/layout.h"
 #include "lower/target/machine.h"
@@ -198,6 +199,7 @@ typedef struct {
   const Group *group;
   bool any, open; /* by a size that the graph leaves open */
   int64_t common; /* the greatest common divisor of the other sizes; 0: there are none */
+  bool indexed;   /* an element is made of its index */
 } Divided;
 
 static void note_divisors(Divided *x, Dim index) {
@@ -216,6 +218,40 @@ static void note_divided(Node *operand, const Dim *index, void *ctx) {
   note_divisors(x, linear_use(x->f, operand, index));
 }
 
+/* Does each element of n, a gather, have an index of its own in memory? */
+static bool has_own_indices(const Fusion *f, const Node *n) {
+  Dim all = value_numel(f->graph, &n->type), at[GRAPH_RANK_MAX];
+  Gather x;
+  for (uint32_t i = 0; i < n->type.rank; i++) at[i] = dim_int(f->graph->dims, 0);
+  gather_of(f->graph, (Node *)n, at, &x);
+  bool own = false;
+  for (uint32_t i = 0; i < x.n; i++) own |= value_numel(f->graph, &x.by[i].index->type) == all;
+  return own;
+}
+
+/* Has an element of n, or of what is computed where n is, its index as an operand? */
+static void note_indexed(Divided *x, const Node *n);
+
+static void note_inlined(Node **operand, void *ctx) {
+  Divided *x = ctx;
+  const Node *n = *operand;
+  if (n->kind == NODE_CALL && is_tensor(n) && !x->f->of[n->id]) note_indexed(x, n);
+}
+
+static void note_indexed(Divided *x, const Node *n) {
+  PrimKind k = prim_kind(n->op);
+  bool many = !dim_is(value_numel(x->f->graph, &n->type), 1);
+  x->indexed |= k == PRIM_CONCAT || k == PRIM_GATHER || (k == PRIM_CREATE && many);
+  if (!x->indexed) graph_each_use((Node *)n, note_inlined, x);
+}
+
+/* Are all indices but the first remainders by a size that is not known? */
+static bool has_open_rows(const Group *g) {
+  bool open = false;
+  for (uint32_t a = 1; a < g->rank; a++) open |= !dim_is_int(g->shape[a]);
+  return open;
+}
+
 /* The divisions of x in places of memory; none if a node of the group is not all elements. */
 static Divided divided_elements(const Fusion *f, const Group *g) {
   Divided x = {.f = f, .group = g};
@@ -224,6 +260,7 @@ static Divided divided_elements(const Fusion *f, const Group *g) {
     PrimKind k = prim_kind(n->op);
     bool fits =
         k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW || k == PRIM_INSERT;
+    if (k == PRIM_GATHER) fits = has_open_rows(g) || !has_own_indices(f, n);
     fits = fits && f->role[n->id] == ROLE_FULL && !prim_checks(n);
     if (!fits || !fuse_same_shape(g, n->type.rank, n->type.shape)) return (Divided){0};
     Dim at[GRAPH_RANK_MAX];
@@ -231,7 +268,9 @@ static Divided divided_elements(const Fusion *f, const Group *g) {
     each_use_at(f, n, at, note_divided, &x);
     if (is_insert(n)) note_divisors(&x, insert_index(f->graph, n, at));
     else if (f->stored[n->id]) note_divided(n, at, &x);
+    note_indexed(&x, n);
   }
+  x.open |= x.indexed && has_open_rows(g);
   return x;
 }
 

@@ -366,8 +366,10 @@ static StepChoice cross_choice(const Tiles *t, const Group *g, const CrossTile *
 
 /* A row's parts are read in order, and a few rows go to parts of lines of each panel. */
 static CrossTile tile_of_rows(Dims *d, const Group *g) {
-  enum { ROW = 1024, ELEMENTS = 4096, ROWS_MOST = 64 };
-  uint32_t row = (uint32_t)smaller_of(power_of_2(dim_likely(d, g->r), 1), ROW);
+  enum { ROW = 1024, ELEMENTS = 4096, ROWS_MOST = 64, OPEN_LEAST = 16, OPEN = 64 };
+  int64_t likely = dim_likely(d, g->r);
+  if (!dim_is_int(g->r)) likely = !likely ? OPEN : likely < OPEN_LEAST ? OPEN_LEAST : likely;
+  uint32_t row = (uint32_t)smaller_of(power_of_2(likely, 1), ROW);
   return (CrossTile){(uint32_t)smaller_of(ELEMENTS / row, ROWS_MOST), row, 2};
 }
 
@@ -459,8 +461,19 @@ static void tiles_vector_columns(const Tiles *t, const Group *g, bool looped, in
   add_step_choice(t, s, rows_choice(t, g, row, columns * row, &tile));
 }
 
+/* Rows of open length: a tile of more elements than a row has computes them, too, and several rows
+ * do not wait for each other.  On one core of a Zen 5, softmax of 3,200 rows of 50 elements takes
+ * 118 us by 8 rows of 16 elements, 194 by one, 155 by 8 of 64, 140 by 128 of 16 and 3,611 by one of
+ * 2,048; of 160 rows of 1,000 66, 101, 88, 131 and 188; sums of these 10, 12, 8, 23 and 40. */
+static const FlatTile open_tile = {8 * 16, 4}, open_columns = {16 * 64, 4};
+enum { OPEN_ELEMENTS = 16 };
+
 /* Tiles of rows that a CPU reduces; false: it has none of its own. */
 static bool tiles_cpu_rows(const Tiles *t, const Group *g, bool looped, int64_t most, PlanStep *s) {
+  if (looped && !dim_is_int(g->r)) {
+    const FlatTile *tile = reduces_columns(g) ? &open_columns : &open_tile;
+    return add_step_choice(t, s, rows_choice(t, g, OPEN_ELEMENTS, most, tile)), true;
+  }
   int64_t row = power_of_2(g->r->value, 1), rows = 1;
   bool single = cpu_rows_are_single(g), sum = !looped && is_sum(t, g);
   if (looped) row = single ? cpu_rows_block(g, s->cost) : 0;

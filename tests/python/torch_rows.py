@@ -2,7 +2,8 @@
 """Functions of rows by torch.compile at random shapes, with gradients, beside float64: softmax,
 norms, cross entropy, sums, maxima, running sums, sorts and the largest elements.  Rows have 1 to
 300,000 elements, often one more or less than a power of two, begin at odd elements, and lie apart
-in a wider array; few or many; f32, bf16 and f16.  Each function runs twice, for the same bits.
+in a wider array; few or many; f32, bf16 and f16.  Each function runs twice, for the same bits; of
+every second one the sizes are open on the CPU.
 
     torch_rows.py [cuda] [--count N] [--seconds S] [--seed S] [--jobs N] [--rows N] [FAMILY...]
 
@@ -251,11 +252,11 @@ def exact_problem(name, x, got, eager):
     return problem
 
 
-def problem_of(name, function, inputs):
+def problem_of(name, function, inputs, dynamic=False):
     slopes = [torch.randn_like(y) for y in floats(tensors(function(*inputs)))]
     exact = name in ("argmaxima", "maxima", "sort", "topk")
     torch._dynamo.reset()
-    compiled = torch.compile(function, backend="nereid", dynamic=False)
+    compiled = torch.compile(function, backend="nereid", dynamic=dynamic)
     got = with_gradients(compiled, inputs, slopes)
     again = with_gradients(compiled, inputs, slopes)
     for x, y in zip(got[0] + got[1], again[0] + again[1]):
@@ -280,7 +281,8 @@ def run_family(name, count, seconds, seed):
         draw.begin()
         try:
             function, inputs = FAMILIES[name](draw)
-            problem = problem_of(name, function, inputs)
+            open_sizes = DEVICE == "cpu" and done % 2 == 1
+            problem = problem_of(name, function, inputs, dynamic=open_sizes)
         except Exception as e:  # noqa: BLE001
             problem = f"{type(e).__name__}: {str(e)[:300]}"
         done += 1
