@@ -274,8 +274,42 @@ static Node *multiplied_gradient(Build *b, const ConvGradient *c, Node *slid, No
   return as_channel_weight(b, c, y);
 }
 
+static bool is_known(Dim x, int64_t least, int64_t most) {
+  return dim_is_int(x) && x->value >= least && x->value <= most;
+}
+
+/* Are both operands rows in memory, for sums along them?  A window of 31 took 0.9 ms so, and 0.2 by
+ * vectors of channels, one of three 0.3 for 3. */
+static bool has_row_sums(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  enum { POSITIONS_MOST = 8, ROW_LEAST = 64 };
+  Graph *g = b->in.g;
+  const Dim *w = c->weight->type.shape;
+  return g->host && c->n == 1 && slid->type.dtype == DT_F32 && dim_is(c->stride[0], 1) &&
+         is_known(w[2], 2, POSITIONS_MOST) && is_known(c->dilation[0], 1, INT16_MAX) &&
+         is_known(c->padding[0], 0, INT16_MAX) && is_known(slid->type.shape[2], 1, INT32_MAX) &&
+         is_known(other->type.shape[2], ROW_LEAST, INT32_MAX) && view_stride(g, slid, 2) == 1 &&
+         view_stride(g, other, 2) == 1;
+}
+
+/* [c, 1, window]: at each position the sum of the gradient times the signal, moved. */
+static Node *row_sums(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  uint32_t count = (uint32_t)c->weight->type.shape[2]->value;
+  Node **parts = ARENA_ARRAY(b->in.g->arena, Node *, count);
+  int64_t size = slid->type.shape[2]->value, places = other->type.shape[2]->value;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t before = c->padding[0]->value - i * c->dilation[0]->value;
+    Dim pads[] = {build_const(b, before), build_const(b, places - size - before)};
+    Node *x = build(b, OP_aten_constant_pad_nd_default,
+                    ARGS(arg_node(slid), arg_dims(b->in.g, 2, pads), build_int(b, 0)));
+    parts[i] = build_sum(b, build_mul(b, other, x), 1u << 2, true);
+  }
+  Node *y = count > 1 ? build_cat(b, count, parts, 2) : parts[0];
+  return build_unsqueeze(b, build_sum(b, y, 1, false), 1);
+}
+
 /* The gradient for one channel a group: [c, 1, window]. */
 static Node *channel_gradient(Build *b, const ConvGradient *c, Node *slid, Node *other) {
+  if (has_row_sums(b, c, slid, other)) return row_sums(b, c, slid, other);
   Node *y = has_channel_windows(b, c, slid, other)
                 ? channel_windows(b, c, decompose_channels_last(b, slid),
                                   decompose_channels_last(b, other), parts_of_images(b, c, other))

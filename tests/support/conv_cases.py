@@ -26,6 +26,13 @@ def taps(y, x, w, dilation=(1, 1)):
         for j in range(3)], -1) for i in range(3)], -2)[:, None]
 
 
+def row_taps(y, x, count, padding, dilation):
+    """The same along one axis, of `count` positions."""
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding)))
+    moved = [x[..., i * dilation:i * dilation + y.shape[2]] for i in range(count)]
+    return np.stack([(y * m).sum((0, 2)) for m in moved], -1)[:, None]
+
+
 def spread(x, axes, by):
     """x with by - 1 zeros between its elements along each axis."""
     for axis, s in zip(axes, by):
@@ -372,6 +379,15 @@ CASES = [
     (GRADIENT + "[2, 1], False, [0, 0], 16, [False, True, False])[1]",
      [tensor(2, 16, 3, 6), tensor(2, 16, 5, 6), tensor(16, 1, 3, 3)],
      lambda y, x, w: taps(y, x, w, (2, 1))),
+    # the same along rows, with places before, within and after the signal
+    ("convolution_backward.default(y, x, w, None, [1], [2], [3], False, [0], 5, "
+     "[False, True, False])[1]",
+     [tensor(3, 5, 70), tensor(3, 5, 75), tensor(5, 1, 4)],
+     lambda y, x, w: row_taps(y, x, 4, 2, 3)),
+    ("convolution_backward.default(y, x, w, None, [1], [9], [2], False, [0], 1, "
+     "[False, True, False])[1]",
+     [tensor(1, 1, 76), tensor(1, 1, 60), tensor(1, 1, 2)],
+     lambda y, x, w: row_taps(y, x, 2, 9, 2)),
     # blocks
     ("im2col.default(x, [3, 2], [1, 2], [1, 0], [2, 1])", [X],
      lambda x: unfolded(x, (3, 2), (1, 2), (1, 0), (2, 1))),
