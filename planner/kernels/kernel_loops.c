@@ -376,8 +376,9 @@ static void kernel_check(Kernel *k, Node *n) {
     record = arena_printf(k->arena, "%s + %zu", record, PLAN_RECORD * k->checks.len);
   const char *from = kernel_index(k, least, NULL), *to = kernel_index(k, size, NULL);
   const char *mask = checked_mask(k, n, index);
-  kernel_line(k, "check_index(%s, %s, %s, %s, %s, %s)", index.text, from, to,
-              kernel_index(k, linear, NULL), mask, record);
+  bool branches = k->graph->host && !group_checks_scalar(k->f, k->group, n);
+  kernel_line(k, "check_index(%s, %s, %s, %s, %s, %s%s)", index.text, from, to,
+              kernel_index(k, linear, NULL), mask, record, branches ? ", ALONE=True" : "");
   if (k->graph->asserts)
     kernel_line(k, "tl.device_assert(is_index(%s, %s, %s), %s, mask=%s)", index.text, from, to,
                 check_message(k, n, size), mask);

@@ -55,6 +55,9 @@ def cases():
         "gather": of_columns(lambda x, i: x.gather(1, i)),
         "scatter": of_columns(lambda x, i: x.scatter(1, i, 1.0)),
         "scatter_add": of_columns(lambda x, i: x.scatter_add(1, i, x)),
+        "scatter_add, repeated": of_rows(
+            lambda x, i: x.scatter_add(0, i[:, None].expand(-1, 4), ones.to(x.device))),
+        "gather, repeated": of_rows(lambda x, i: x.t().gather(1, i.expand(4, -1))),
         "scatter_reduce": of_columns(lambda x, i: x.scatter_reduce(1, i, x, "amax")),
         "take": (lambda x, i: x.take(i), (torch.randn(10, 4), torch.tensor([39])),
                  torch.tensor([40])),

@@ -121,6 +121,23 @@ static Node *uncast(Graph *g, Node *n) {
   return whole && dtype_bits(from) < dtype_bits(to) ? x : n;
 }
 
+static bool has_elements(const ValueType *t) {
+  for (uint32_t i = 0; i < t->rank; i++)
+    if (!dim_is_int(t->shape[i]) || t->shape[i]->value < 1) return false;
+  return true;
+}
+
+/* What is repeated by a view in its own order shows all of its elements, fewer to look at: a CPU
+ * has a launch for them sooner than it looks at each again, as a GPU does beside its loads. */
+static Node *unrepeated(Graph *g, Node *n) {
+  while (g->host && has_elements(&n->type)) {
+    bool repeats = graph_is(n, OP_aten_expand_default) || graph_is(n, OP_aten_unsqueeze_default);
+    if (!repeats) break;
+    n = graph_arg(g, n, "self").node;
+  }
+  return n;
+}
+
 /* where(x < 0, x + size, x), as those write it who count from the end themselves: x. */
 static Node *unwrapped(Graph *g, Node *index, Dim size) {
   if (!graph_is(index, OP_aten_where_self)) return NULL;
@@ -164,7 +181,7 @@ static void add_check(Checker *c, Build *b, Node *index, Dim size, bool negative
   Graph *g = c->g;
   Node *raw = unwrapped(g, index, size);
   negative |= raw != NULL;
-  index = uncast(g, raw ? raw : index);
+  index = uncast(g, unrepeated(g, uncast(g, raw ? raw : index)));
   Dim zero = build_const(b, 0), least = negative ? dim_sub(g->dims, zero, size) : zero;
   if (index_is_inside(g, index, least, size)) return;
   Node *check = build_check_index(b, index, size, negative, ignore, b->in.n->name);
