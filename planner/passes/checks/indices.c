@@ -127,8 +127,8 @@ static bool has_elements(const ValueType *t) {
   return true;
 }
 
-/* What is repeated by a view in its own order shows all of its elements, fewer to look at: a CPU
- * has a launch for them sooner than it looks at each again, as a GPU does beside its loads. */
+/* A view that repeats elements shows all of them, in their order.  A CPU launches a check of these
+ * alone sooner than it looks at each again, as a GPU does beside its loads. */
 static Node *unrepeated(Graph *g, Node *n) {
   while (g->host && has_elements(&n->type)) {
     bool repeats = graph_is(n, OP_aten_expand_default) || graph_is(n, OP_aten_unsqueeze_default);
