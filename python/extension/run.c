@@ -284,7 +284,7 @@ static PyObject *results_of(Running *r) {
   return out;
 }
 
-/* One block has the arrays of all inputs and outputs. */
+/* Allocates one block with the arrays of all inputs and outputs. */
 static int allocate_arrays(Running *r) {
   size_t n = (size_t)r->ninputs + 1, m = (size_t)r->noutputs + 1;
   size_t zeroed = m * (sizeof *r->outputs + sizeof *r->numbers);

@@ -113,7 +113,7 @@ class HostMemory:
         return tensor
 
     def maker(self, sizes: tuple, dtype: torch.dtype) -> Callable:
-        """What empty() is for tensors of these sizes."""
+        """The function that makes tensors of these sizes as empty() does."""
         size = math.prod(sizes) * dtype.itemsize
         return self._empty if size < _LEAST else self.empty
 

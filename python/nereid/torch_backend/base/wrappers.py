@@ -1,4 +1,4 @@
-"""What AOTAutograd puts around the function of a graph."""
+"""The wrappers that AOTAutograd puts around the function of a graph."""
 
 from __future__ import annotations
 
