@@ -653,8 +653,11 @@ static bool run_walks(Graph *g, const char *name, Walk *const *walks) {
   return ok;
 }
 
+/* A scaled weight is a constant of the second walk, on a CPU. */
 bool pass_freeze(Graph *g) {
-  return run_walks(g, "freeze", (Walk *const[]){walk_scales, walk_weights, NULL});
+  if (!g->host) return run_walks(g, "freeze", (Walk *const[]){walk_scales, walk_weights, NULL});
+  return run_walks(g, "freeze", (Walk *const[]){walk_scales, NULL}) &&
+         run_walks(g, "freeze", (Walk *const[]){walk_weights, NULL});
 }
 
 bool pass_pack(Graph *g) {
