@@ -4,7 +4,6 @@
  * Programs that take runs of elements reach either side one by one, in as many sectors of memory.
  * Such a group gets columns: the axes that an operand, or a turned result, has next to each other.
  * Its programs take tiles of both, of which each side is in runs. */
-#include "graph/analysis/gather.h"
 #include "graph/analysis/strided.h"
 #include "lower/nest/layout.h"
 #include "lower/target/machine.h"
@@ -200,6 +199,7 @@ typedef struct {
   bool any, open; /* by a size that the graph leaves open */
   int64_t common; /* the greatest common divisor of the other sizes; 0: there are none */
   bool indexed;   /* an element is made of its index */
+  bool tables;    /* tables choose rows, or columns, whose places rows of tiles compute once */
 } Divided;
 
 static void note_divisors(Divided *x, Dim index) {
@@ -218,15 +218,49 @@ static void note_divided(Node *operand, const Dim *index, void *ctx) {
   note_divisors(x, linear_use(x->f, operand, index));
 }
 
-/* Does each element of n, a gather, have an index of its own in memory? */
-static bool has_own_indices(const Fusion *f, const Node *n) {
-  Dim all = value_numel(f->graph, &n->type), at[GRAPH_RANK_MAX];
-  Gather x;
-  for (uint32_t i = 0; i < n->type.rank; i++) at[i] = dim_int(f->graph->dims, 0);
-  gather_of(f->graph, (Node *)n, at, &x);
-  bool own = false;
-  for (uint32_t i = 0; i < x.n; i++) own |= value_numel(f->graph, &x.by[i].index->type) == all;
-  return own;
+/* What chooses the elements that a gather reads.  Its places as dims are not asked for: they would
+ * be new symbols. */
+typedef struct {
+  const Node *gather;
+  uint32_t tables, rank; /* the largest rank of one */
+  bool own;              /* one has an index for each element */
+  bool computed;         /* none is in memory */
+} Tables;
+
+/* Visits of what computes a table, each as often as it is used; one of more is as in memory. */
+enum { TABLE_VISITS = 64 };
+typedef struct {
+  int visits;
+  bool memory;
+} TableSource;
+
+static void note_source(Node **operand, void *ctx) {
+  TableSource *x = ctx;
+  const Node *n = *operand;
+  x->memory |= ++x->visits > TABLE_VISITS;
+  if (x->memory || !is_tensor(n)) return;
+  PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_GATHER;
+  if (k == PRIM_POINTWISE || k == PRIM_VIEW) graph_each_use((Node *)n, note_source, x);
+  else x->memory = k != PRIM_CREATE;
+}
+
+static void note_table(Node **use, void *ctx) {
+  Tables *x = ctx;
+  const Node *n = *use;
+  if (n == x->gather->args[0].node || !is_tensor(n)) return;
+  TableSource source = {0};
+  note_source(use, &source);
+  x->tables++;
+  if (n->type.rank > x->rank) x->rank = n->type.rank;
+  x->own |= n->type.rank == x->gather->type.rank &&
+            !memcmp(n->type.shape, x->gather->type.shape, n->type.rank * sizeof *n->type.shape);
+  x->computed &= !source.memory;
+}
+
+static Tables tables_of(Node *gather) {
+  Tables x = {.gather = gather, .computed = true};
+  graph_each_use(gather, note_table, &x);
+  return x;
 }
 
 /* Has an element of n, or of what is computed where n is, its index as an operand? */
@@ -258,9 +292,14 @@ static Divided divided_elements(const Fusion *f, const Group *g) {
   for (size_t i = 0; i < g->nodes.len; i++) {
     Node *n = g->nodes.data[i];
     PrimKind k = prim_kind(n->op);
-    bool fits =
-        k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW || k == PRIM_INSERT;
-    if (k == PRIM_GATHER) fits = has_open_rows(g) || !has_own_indices(f, n);
+    bool fits = k == PRIM_POINTWISE || k == PRIM_CONCAT || k == PRIM_VIEW || k == PRIM_INSERT;
+    if (k == PRIM_GATHER) {
+      Tables t = tables_of(n);
+      bool one = t.tables == 1 && t.rank < n->type.rank;
+      x.tables |= one;
+      x.any |= t.computed; /* at other places along each axis */
+      fits = one || has_open_rows(g) || !t.own || t.computed;
+    }
     fits = fits && f->role[n->id] == ROLE_FULL && !prim_checks(n);
     if (!fits || !fuse_same_shape(g, n->type.rank, n->type.shape)) return (Divided){0};
     Dim at[GRAPH_RANK_MAX];
@@ -303,7 +342,7 @@ void fuse_find_odd_rows(const Fusion *f, Group *g) {
   uint32_t along = dim_is_int(row) ? joined_axes(g, &x, last, &elements_of_row) : 1u << last;
   if (dim_is_int(row) && 2 * elements_of_row <= lanes) return;
   bool odd = elements_of_row % lanes || !dim_is_int(row);
-  if (!x.open && !(x.any && odd)) return;
+  if (!x.open && !(x.any && odd) && !x.tables) return;
   fuse_axes_domain(f, g, t, along);
   g->crossed = g->rows = true;
 }
