@@ -150,7 +150,7 @@ static bool may_recompute(const Recompute *r, const Node *n) {
   const Fusion *f = r->f;
   PrimKind k = n->kind == NODE_CALL ? prim_kind(n->op) : PRIM_NONE;
   return (k == PRIM_POINTWISE || k == PRIM_CONCAT) && r->stored[n->id] && !r->kept[n->id] &&
-         !f->once[n->id] && r->readers[n->id].len;
+         !f->once[n->id] && !graph_is(n, OP_nereid_dense_default) && r->readers[n->id].len;
 }
 
 /* Parts are read under masks, which costs more than memory that has them side by side: only where

@@ -259,6 +259,7 @@ static bool narrows_sums(const Fuser *s, const Node *n) {
 
 static bool fits_inline(const Fuser *s, Node *n, PrimKind k) {
   const Info *info = &s->info[n->id];
+  if (graph_is(n, OP_nereid_dense_default)) return false;
   if (is_inner(s, n, k) || (info->gathered && !info->apart)) return true;
   bool small = info->depth < INLINE_DEPTH_MAX && info->below <= INLINE_NODES_MAX;
   FusePlace place = place_of(s, n);

@@ -21,6 +21,7 @@ typedef struct {
   Graph *g;
   ReplacementMap replacements;
   Node **list; /* by id: a list of parts of an operand that was not permuted; NULL: none */
+  bool *meets; /* by id: would a permutation that sinks from there meet another? */
   uint32_t nlists;
   jmp_buf failed;
 } ChannelsLast;
@@ -226,13 +227,43 @@ static void move_slice(ChannelsLast *l, Node *n) {
   permuted(l, n, c, &p);
 }
 
+/* Is the result larger than the tensor, and permuted at last?  The smaller one is permuted then, on
+ * a CPU. */
+static bool grows_in_vain(const ChannelsLast *l, const Node *n, const Node *of) {
+  bool larger = false;
+  if (!l->g->host || n->id >= l->nlists || l->meets[n->id]) return false;
+  if (n->type.rank != of->type.rank) return false;
+  for (uint32_t i = 0; i < n->type.rank; i++) {
+    Dim from = of->type.shape[i], to = n->type.shape[i];
+    if (from == to) continue;
+    if (!dim_is_int(from) || !dim_is_int(to) || to->value < from->value) return false;
+    larger = true;
+  }
+  return larger;
+}
+
+/* n reads the permuted tensor from memory that has its order: elements that are far apart would
+ * each be read by a line of their own. */
+static void read_turned(ChannelsLast *l, Node *n, Node *self) {
+  Node *copy = self->next;
+  if (!copy || !graph_is(copy, OP_nereid_dense_default) || copy->args[0].node != self) {
+    Build b = build_before_node(l, copy);
+    copy = build_op1(&b, OP_nereid_dense_default, self);
+  }
+  set_arg(l->g, n, "self", arg_node(copy));
+}
+
 /* Rows and columns that an index chooses, as resizing does. */
 static void move_select(ChannelsLast *l, Node *n) {
   Permuted p;
   uint32_t axis;
   Arg dim = graph_arg(l->g, n, "dim");
-  if (!is_image(l->g, graph_arg(l->g, n, "self").node, &p)) return;
-  if (!read_axis_arg(&dim, p.rank, &axis)) return;
+  Node *self = graph_arg(l->g, n, "self").node;
+  if (!is_image(l->g, self, &p) || !read_axis_arg(&dim, p.rank, &axis)) return;
+  if (grows_in_vain(l, n, self)) {
+    read_turned(l, n, self);
+    return;
+  }
   Node *c = copy_call(l->g, n);
   set_arg(l->g, c, "self", arg_node(p.of));
   set_arg(l->g, c, "dim", arg_int(l->g, p.axes[axis]));
@@ -261,7 +292,12 @@ static uint32_t chosen_axes(const Node *n, Arg list, const Permuted *p, uint32_t
 static void move_index(ChannelsLast *l, Node *n) {
   Permuted p;
   uint32_t first = 0;
-  if (!is_image(l->g, graph_arg(l->g, n, "self").node, &p)) return;
+  Node *self = graph_arg(l->g, n, "self").node;
+  if (!is_image(l->g, self, &p)) return;
+  if (grows_in_vain(l, n, self)) {
+    read_turned(l, n, self);
+    return;
+  }
   Arg indices = graph_arg(l->g, n, "indices");
   uint32_t count = chosen_axes(n, indices, &p, &first);
   if (!count) return;
@@ -438,6 +474,32 @@ static void permute_node(ChannelsLast *l, Node *n) {
     }
 }
 
+/* Notes that a permutation meets another after the user, or is it. */
+static void note_meeting(Node **use, void *ctx) {
+  bool *meets = ctx;
+  meets[(*use)->id] = true;
+}
+
+/* Permutations sink through all but nodes of other kinds and results. */
+static bool lets_sink(const Node *n) {
+  if (n->kind == NODE_GETITEM) return true;
+  if (n->kind != NODE_CALL || graph_is(n, OP_nereid_carried_default)) return false;
+  PrimKind k = prim_kind(n->op);
+  return splits(n) || k == PRIM_POINTWISE || k == PRIM_WINDOW || k == PRIM_REDUCE ||
+         k == PRIM_VIEW ||
+         graph_is_any(n, OP_aten_cat_default, OP_aten_constant_pad_nd_default,
+                      OP_aten_index_select_default, OP_aten_index_Tensor,
+                      OP_aten__unsafe_index_Tensor);
+}
+
+static void find_meetings(ChannelsLast *l) {
+  for (Node *n = l->g->last; n; n = n->prev) {
+    Permuted p;
+    bool permutes = n->kind == NODE_CALL && permuted_of(l->g, n, &p);
+    if (permutes || (lets_sink(n) && l->meets[n->id])) graph_each_use(n, note_meeting, l->meets);
+  }
+}
+
 static void sink_permutations(ChannelsLast *l) {
   for (Node *n = l->g->first, *next; n; n = next) {
     next = n->next;
@@ -526,8 +588,12 @@ bool pass_channels_last(Graph *g) {
   Arena *scratch = arena_child(g->arena);
   ChannelsLast l = {.g = g, .replacements = replacements_new(g, scratch), .nlists = g->nids};
   l.list = ARENA_ARRAY(scratch, Node *, g->nids);
+  l.meets = ARENA_ARRAY(scratch, bool, g->nids);
   bool sinks = is_worth_sinking(g, scratch), ok = !setjmp(l.failed);
-  if (ok && sinks) sink_permutations(&l);
+  if (ok && sinks) {
+    find_meetings(&l);
+    sink_permutations(&l);
+  }
   if (ok && sinks) graph_dce(g);
   arena_free(scratch);
   return ok;
