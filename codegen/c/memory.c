@@ -349,6 +349,15 @@ static bool is_second_first(const NestStmt *s, const Access *a) {
          a->spread.step == 2 * BYTES && (s->type == DT_I16 || s->type == DT_U16);
 }
 
+/* Are lanes at places that are computed of indices alone, as those of a reflected border are?
+ * Where it is not known how they differ, they are neighbours nearly everywhere. */
+static bool is_near(const Gen *g, const NestStmt *s, const Access *a) {
+  const Ref *base = &s->mems[0].base;
+  bool plain = s->type != DT_I1 && s->type != DT_PTR && !nest_int(s, NA_volatile, 0);
+  bool unknown = a->lanes && a->spread.kind == SPREAD_VECTOR && !a->spread.lanes;
+  return plain && unknown && base->kind == REF_VAR && !g->read[base->var->id];
+}
+
 static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *a) {
   if (a->guard <= GUARD_SAME) {
     const char *text = load_runs(g, s, a);
@@ -356,6 +365,9 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
     if (!text) text = load_halves(g, s, a);
     if (!text) text = load_near(g, s, a);
     if (!text) text = load_pairs(g, s, a);
+    if (!text && is_near(g, s, a))
+      text = c_text(g, "vgather_near_%s(%s, vsplat_i32(-1), %s)", a->name, a->at,
+                    c_convert(g, "0", s->type, same, vector));
     if (!text && a->lanes) text = c_text(g, "vgather_%s(%s)", a->name, a->at);
     if (!text)
       text = c_text(g, "vgather_step_%s(%s, %lld)", a->name, a->at, (long long)a->spread.step);
@@ -375,8 +387,8 @@ static void load_lanes(Gen *g, const NestStmt *s, const Ref *dst, const Access *
           ? c_text(g, "vsecond_first_%s(%s, %s, %s)", a->name,
                    a->lanes ? c_address(g, &s->mems[0], false) : a->at, a->when,
                    masked_off(g, s, dst))
-          : c_text(g, "vgather_mask_%s(%s, %s, %s)", a->name, a->at, guard_mask(g, a),
-                   masked_off(g, s, dst));
+          : c_text(g, "vgather_%s_%s(%s, %s, %s)", is_near(g, s, a) ? "near" : "mask", a->name,
+                   a->at, guard_mask(g, a), masked_off(g, s, dst));
   c_line(g, "%s%s = %s;", whole ? "else " : "", v, rest);
 }
 

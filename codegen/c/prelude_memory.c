@@ -546,6 +546,19 @@ const Helper c_helpers_memory[] = {
      "  EACH_LANE(i) if (m[i]) v[i] = VALUE_$t(load_$t((const char *)p[i]));\n"
      "  return v;\n"
      "}\n"},
+    {"vgather_near_$t", PLAIN,
+     "/* Lanes whose mask holds are mostly neighbours.  A compiler compares numbers of two\n"
+     " * registers one by one. */\n"
+     "INLINE $V vgather_near_$t(vu64 p, vi32 m, $V v) {\n"
+     "  const vu64 apart = p - vramp_u64(p[0], sizeof($S));\n"
+     "  const vi32 other = __builtin_convertvector(apart | apart >> 32, vi32) != 0;\n"
+     "  if (vany(m & other)) return vgather_mask_$t(p, m, v);\n"
+     "  return vall(m) ? vload_$t((const char *)p[0]) : vload_mask_$t((const char *)p[0], m, v);\n"
+     "}\n"},
+    {"vgather_near_$t", NARROW,
+     "INLINE vf32 vgather_near_$t(vu64 p, vi32 m, vf32 v) {\n"
+     "  return vselect_f32(m, vdecode_$t(vgather_near_$u(p, m, vsplat_$u(0))), v);\n"
+     "}\n"},
     {"vscatter_$t", PLAIN " i1",
      "INLINE void vscatter_$t(vu64 p, $V v) { EACH_LANE(i) store_$t((char *)p[i], v[i]); }\n"},
     {"vscatter_$t", NARROW,

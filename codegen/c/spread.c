@@ -340,8 +340,46 @@ static bool address_block(Gen *g, const NestBlock *b) {
   return changed;
 }
 
+/* ---- what is computed of memory ---- */
+
+static bool is_read(const Gen *g, const Ref *r) {
+  return r->kind == REF_VAR && g->read[r->var->id];
+}
+
+static bool is_made_of_memory(const Gen *g, const NestStmt *s) {
+  switch (s->code) {
+    case NEST_OP:
+    case NEST_MOV:
+      for (uint32_t i = 0; i < s->nsrcs; i++)
+        if (is_read(g, &s->srcs[i])) return true;
+      return false;
+    case NEST_PID:
+    case NEST_NPROG:
+    case NEST_SPECIAL:
+    case NEST_FOR:
+    case NEST_WARP:
+    case NEST_LANE: return false;
+    default: return true;
+  }
+}
+
+static bool read_block(Gen *g, const NestBlock *b) {
+  bool changed = false;
+  for (const NestStmt *s = b->first; s; s = s->next) {
+    arena_work(g->arena, STATEMENT_STEPS);
+    for (uint32_t i = 0; i < s->ndsts; i++) {
+      bool *to = &g->read[s->dsts[i].var->id];
+      if (*to || !is_made_of_memory(g, s)) continue;
+      changed = *to = true;
+    }
+    for (uint32_t i = 0; i < s->nregions; i++) changed |= read_block(g, s->regions[i]);
+  }
+  return changed;
+}
+
 void c_find_spreads(Gen *g) {
   uint32_t n = g->nest->nvars;
+  g->read = ARENA_ARRAY(g->arena, bool, n);
   g->spread = ARENA_ARRAY(g->arena, Spread, n);
   g->address_only = ARENA_ARRAY(g->arena, bool, n);
   for (uint32_t i = 0; i < n; i++) {
@@ -350,6 +388,7 @@ void c_find_spreads(Gen *g) {
   }
   while (address_block(g, g->nest->body)) continue;
   while (spread_block(g, g->nest->body)) continue;
+  while (read_block(g, g->nest->body)) continue;
   for (uint32_t i = 0; i < n; i++)
     if (g->spread[i].kind == SPREAD_UNSEEN) g->spread[i] = same;
 }

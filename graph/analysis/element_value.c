@@ -80,6 +80,24 @@ static Dim element_negation(Knower *k, Node *n, const Dim *index) {
   return a ? value_in_dtype(k, n, dim_sub(k->d, dim_int(k->d, 0), a)) : NULL;
 }
 
+/* Ranges, which take no operands together, know by the 0 that it is not negative. */
+static Dim element_magnitude(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self"), zero = dim_int(k->d, 0);
+  if (!a) return NULL;
+  Dim larger = dim_max(k->d, a, dim_sub(k->d, zero, a));
+  return value_in_dtype(k, n, dim_max(k->d, zero, larger));
+}
+
+static Dim element_larger(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
+  return a && b && !is_bool(n) ? value_in_dtype(k, n, dim_max(k->d, a, b)) : NULL;
+}
+
+static Dim element_smaller(Knower *k, Node *n, const Dim *index) {
+  Dim a = operand_value(k, n, index, "self"), b = operand_value(k, n, index, "other");
+  return a && b && !is_bool(n) ? value_in_dtype(k, n, dim_min(k->d, a, b)) : NULL;
+}
+
 /* ---- floats that are exact ---- */
 
 /* numerator / 2^shift, without rounding: indices that models scale, as those of the nearest pixel

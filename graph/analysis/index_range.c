@@ -91,6 +91,14 @@ static IndexRange range_arange(Ranger *r, const Node *n) {
   return (IndexRange){start, one_less(r, end)};
 }
 
+static IndexRange range_iota(Ranger *r, const Node *n) {
+  Dim start = integer_argument(r, n, "start"), step = integer_argument(r, n, "step");
+  Dim length = integer_argument(r, n, "length");
+  if (!start || !step || !length || !dim_is_int(step)) return unknown;
+  Dim last = dim_add(r->d, start, dim_mul(r->d, step, one_less(r, length)));
+  return step->value < 0 ? (IndexRange){last, start} : (IndexRange){start, last};
+}
+
 static IndexRange range_full(Ranger *r, const Node *n) { return operand_range(r, n, "fill_value"); }
 static IndexRange range_scalar(Ranger *r, const Node *n) { return operand_range(r, n, "s"); }
 
@@ -155,6 +163,16 @@ static IndexRange range_maximum(Ranger *r, const Node *n) {
   IndexRange a = operand_range(r, n, "self"), b = operand_range(r, n, "other");
   Dim least = a.lo && b.lo ? dim_max(r->d, a.lo, b.lo) : a.lo ? a.lo : b.lo;
   return (IndexRange){least, larger(r, a.hi, b.hi)};
+}
+
+/* The magnitude of the least number of a dtype is that number. */
+static IndexRange range_magnitude(Ranger *r, const Node *n) {
+  IndexRange a = operand_range(r, n, "self");
+  bool fits = a.lo && a.hi && dtype_bits(n->type.dtype) >= 32 &&
+              dim_range(r->d, a.lo).lo > INT32_MIN;
+  if (!fits) return unknown;
+  Dim zero = constant_dim(r, 0), below = dim_sub(r->d, zero, a.lo);
+  return (IndexRange){zero, dim_max(r->d, below, a.hi)};
 }
 
 static IndexRange range_sum(Ranger *r, const Node *n) {

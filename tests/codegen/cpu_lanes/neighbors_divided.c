@@ -115,6 +115,25 @@ INLINE vu64 vsplat_u64(uint64_t x) {
 #define NEREID_vto_u64
 #define vto_u64(v) __builtin_convertvector(v, vu64)
 #endif
+#ifndef NEREID_vramp_u64
+#define NEREID_vramp_u64
+/* x, x + step, ... */
+INLINE vu64 vramp_u64(uint64_t x, uint64_t step) { return x + (vu64){FIRST_LANES} * step; }
+#endif
+#ifndef NEREID_vany
+#define NEREID_vany
+INLINE bool vany(vi32 m) {
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return (uint16_t)__builtin_ia32_ptestmd512(m, m, -1) != 0;
+#elif LANES == 8 && defined(__AVX__)
+  return __builtin_ia32_movmskps256((vf32)m) != 0;
+#else
+  int32_t r = 0;
+  EACH_LANE(i) r |= m[i];
+  return r != 0;
+#endif
+}
+#endif
 #ifndef NEREID_VALUE_f32
 #define NEREID_VALUE_f32
 #define VALUE_f32(x) (x)
@@ -127,13 +146,104 @@ INLINE float load_f32(const char *p) {
   return x;
 }
 #endif
-#ifndef NEREID_vgather_f32
-#define NEREID_vgather_f32
-INLINE vf32 vgather_f32(vu64 p) {
-  vf32 v;
-  EACH_LANE(i) v[i] = VALUE_f32(load_f32((const char *)p[i]));
+#ifndef NEREID_vgather_mask_f32
+#define NEREID_vgather_mask_f32
+INLINE vf32 vgather_mask_f32(vu64 p, vi32 m, vf32 v) {
+  EACH_LANE(i) if (m[i]) v[i] = VALUE_f32(load_f32((const char *)p[i]));
   return v;
 }
+#endif
+#ifndef NEREID_vall
+#define NEREID_vall
+INLINE bool vall(vi32 m) {
+#if LANES == 16 && defined(__AVX512F__) && !defined(__clang__)
+  return (uint16_t)__builtin_ia32_ptestmd512(m, m, -1) == 65535;
+#elif LANES == 8 && defined(__AVX__)
+  return __builtin_ia32_movmskps256((vf32)m) == 255;
+#else
+  int32_t r = -1;
+  EACH_LANE(i) r &= m[i];
+  return r != 0;
+#endif
+}
+#endif
+#ifndef NEREID_vsplat_i32
+#define NEREID_vsplat_i32
+INLINE vi32 vsplat_i32(int32_t x) { return (vi32){REPEAT(x)}; }
+#endif
+#ifndef NEREID_vfirst
+#define NEREID_vfirst
+/* The mask of the first n lanes. */
+INLINE vi32 vfirst(int n) { return vramp_i32(0, 1) < vsplat_i32(n); }
+#endif
+#ifndef NEREID_vselect_i32
+#define NEREID_vselect_i32
+INLINE vi32 vselect_i32(vi32 m, vi32 a, vi32 b) {
+  return (vi32)(((vi32)a & m) | ((vi32)b & ~m));
+}
+#endif
+#ifndef NEREID_LANE_SETS
+#define NEREID_LANE_SETS
+/* Sets of lanes; loads and stores of elements of so many bits, if there are any. */
+#define LANE_SETS 1
+typedef char SET_BYTES VECTOR(char);
+typedef long long SET_LONGS VECTOR(long long);
+#if defined(__clang__)
+#elif LANES == 16 && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define FIRST_SET(n) (uint16_t)((1u << (n)) - 1)
+#define MASK_SET(m) (uint16_t)__builtin_ia32_ptestmd512(m, m, -1)
+#define LOAD_8(p, v, s) __builtin_ia32_loaddquqi128_mask(p, (SET_BYTES)v, s)
+#define STORE_8(p, v, s) __builtin_ia32_storedquqi128_mask(p, (SET_BYTES)v, s)
+#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi256_mask((const short *)p, (vi16)v, s)
+#define STORE_16(p, v, s) __builtin_ia32_storedquhi256_mask((short *)p, (vi16)v, s)
+#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi512_mask((const int *)p, (vi32)v, s)
+#define STORE_32(p, v, s) __builtin_ia32_storedqusi512_mask((int *)p, (vi32)v, s)
+#elif LANES == 8 && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define FIRST_SET(n) (uint8_t)((1u << (n)) - 1)
+#define MASK_SET(m) (uint8_t)__builtin_ia32_ptestmd256(m, m, -1)
+#define LOAD_16(p, v, s) __builtin_ia32_loaddquhi128_mask((const short *)p, (vi16)v, s)
+#define STORE_16(p, v, s) __builtin_ia32_storedquhi128_mask((short *)p, (vi16)v, s)
+#define LOAD_32(p, v, s) __builtin_ia32_loaddqusi256_mask((const int *)p, (vi32)v, s)
+#define STORE_32(p, v, s) __builtin_ia32_storedqusi256_mask((int *)p, (vi32)v, s)
+#define LOAD_64(p, v, s) \
+  __builtin_ia32_loaddqudi512_mask((const long long *)p, (SET_LONGS)v, s)
+#define STORE_64(p, v, s) \
+  __builtin_ia32_storedqudi512_mask((long long *)p, (SET_LONGS)v, s)
+#elif LANES == 8 && defined(__AVX2__)
+#define FIRST_SET(n) vfirst(n)
+#define MASK_SET(m) m
+#define LOAD_32(p, v, s) \
+  vselect_i32(s, __builtin_ia32_maskloadd256((const vi32 *)p, s), (vi32)v)
+#define STORE_32(p, v, s) __builtin_ia32_maskstored256((vi32 *)p, s, (vi32)v)
+#endif
+#endif
+#ifndef NEREID_vload_mask_f32
+#define NEREID_vload_mask_f32
+#if LANE_SETS && defined(LOAD_32)
+INLINE vf32 vload_mask_f32(const char *p, vi32 m, vf32 v) {
+  return (vf32)LOAD_32(p, v, MASK_SET(m));
+}
+#else
+RARE vf32 vload_mask_f32(const char *p, vi32 m, vf32 v) {
+  EACH_LANE(i) if (m[i]) v[i] = load_f32(p + i * sizeof(float));
+  return v;
+}
+#endif
+#endif
+#ifndef NEREID_vgather_near_f32
+#define NEREID_vgather_near_f32
+/* Lanes whose mask holds are mostly neighbours.  A compiler compares numbers of two
+ * registers one by one. */
+INLINE vf32 vgather_near_f32(vu64 p, vi32 m, vf32 v) {
+  const vu64 apart = p - vramp_u64(p[0], sizeof(float));
+  const vi32 other = __builtin_convertvector(apart | apart >> 32, vi32) != 0;
+  if (vany(m & other)) return vgather_mask_f32(p, m, v);
+  return vall(m) ? vload_f32((const char *)p[0]) : vload_mask_f32((const char *)p[0], m, v);
+}
+#endif
+#ifndef NEREID_vsplat_f32
+#define NEREID_vsplat_f32
+INLINE vf32 vsplat_f32(float x) { return (vf32){REPEAT(x)}; }
 #endif
 #ifndef NEREID_fma_f32
 #define NEREID_fma_f32
@@ -401,7 +511,7 @@ static void neighbors_divided_program(const char *args, const uint32_t *grid, ui
         const vi64 t45 = vto_i64(t44);
         const vi64 t46 = t45 * (int64_t)4ll;
         vu64 t47 = vsplat_u64((uint64_t)(x_ptr)) + vto_u64(t46);
-        const vf32 before = vgather_f32(t47 + (uint64_t)(128));
+        const vf32 before = vgather_near_f32(t47 + (uint64_t)(128), vsplat_i32(-1), vsplat_f32(0));
         const int32_t t48 = t1 + (32*a + 16*b + 4*b_2); /* neighbors_divided.py:14 */
         const int32_t t49 = rem_i32(t48, 12);
         const int64_t t50 = (int64_t)t49;
