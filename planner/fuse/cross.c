@@ -4,6 +4,8 @@
  * Programs that take runs of elements reach either side one by one, in as many sectors of memory.
  * Such a group gets columns: the axes that an operand, or a turned result, has next to each other.
  * Its programs take tiles of both, of which each side is in runs. */
+#include <string.h>
+
 #include "graph/analysis/strided.h"
 #include "lower/nest/layout.h"
 #include "lower/target/machine.h"
