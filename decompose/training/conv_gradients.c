@@ -434,9 +434,11 @@ static int parts_by_rows(Build *b, const ConvGradient *c, const Node *y, const W
   return weight_rows_parts(read * size, tiles, result * size);
 }
 
-static bool has_known_strides(const ConvGradient *c) {
+/* Are strides known, and do they divide the sizes of images? */
+static bool has_whole_strides(const ConvGradient *c, const Node *slid) {
   for (uint32_t i = 0; i < c->n; i++)
-    if (!dim_is_int(c->stride[i])) return false;
+    if (!dim_is_int(c->stride[i]) || !dim_divisible(slid->type.shape[i + 2], c->stride[i]->value))
+      return false;
   return true;
 }
 
@@ -538,7 +540,7 @@ static Node *gradient_by_rows(Build *b, const ConvGradient *c, Node *slid, Node 
   if (!b->in.g->host || !dim_is(c->groups, 1)) return NULL;
   Node *elements = gradient_of_elements(b, c, slid, other);
   if (elements) return elements;
-  if (!has_known_strides(c)) return NULL;
+  if (!has_whole_strides(c, slid)) return NULL;
   Node *y = weight_parts(b, c, slid, other, 1, true);
   Window w = window_of(b->in.g, y);
   if (!weight_rows_suit(&y->args[0].node->type, &w)) return NULL;
@@ -643,7 +645,7 @@ static Node *joined_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *o
 static Node *groups_by_rows(Build *b, const ConvGradient *c, Node *slid, Node *other) {
   Dim images = other->type.shape[0];
   if (!b->in.g->host || !dim_is_int(c->groups) || c->groups->value < 2) return NULL;
-  if (!dim_is_int(images) || images->value < 1 || !has_known_strides(c)) return NULL;
+  if (!dim_is_int(images) || images->value < 1 || !has_whole_strides(c, slid)) return NULL;
   return joined_by_rows(b, c, slid, other, groups_of_vector(c, other));
 }
 
