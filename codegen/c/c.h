@@ -96,7 +96,7 @@ typedef struct {
   Diags *d;
   Spread *spread;         /* by variable id */
   bool *address_only;     /* by variable id: it feeds nothing but addresses */
-  bool *read;             /* by variable id: it is computed of what is in memory */
+  bool *read;             /* by variable id: a load is among its operands, or theirs */
   bool *at_definition;    /* by variable id: declared where it is computed */
   bool *filled;           /* by variable id: a guarded load alone writes it, else it is zero */
   bool *expanded;         /* by index id: a loop that the C compiler is told to unroll */

@@ -38,10 +38,6 @@ static bool runs_along(Graph *g, Node *x) {
   return view_stride(g, x, x->type.rank - 1) == 1;
 }
 
-static bool is_within(Dim x, int64_t least, int64_t most) {
-  return dim_is_int(x) && x->value >= least && x->value <= most;
-}
-
 /* Are the elements that programs copy for a place fewer than those that are turned else?  One of
  * strided places is gathered, which takes four times as long. */
 static bool copies_less(const Dim *weight, int64_t stride) {
@@ -54,9 +50,9 @@ static bool copies_less(const Dim *weight, int64_t stride) {
 /* Do a weight's rows and its sums suit programs that copy their columns? */
 static bool suits_weight(const Dim *weight, Dim stride) {
   enum { RESULTS_LEAST = 16, DEPTH_LEAST = 8, DEPTH_MOST = 1024 };
-  bool known = is_within(weight[0], RESULTS_LEAST, INT32_MAX) &&
-               is_within(weight[1], 1, DEPTH_MOST) && is_within(weight[2], 1, DEPTH_MOST) &&
-               is_within(stride, 1, INT32_MAX);
+  bool known = dim_within(weight[0], RESULTS_LEAST, INT32_MAX) &&
+               dim_within(weight[1], 1, DEPTH_MOST) && dim_within(weight[2], 1, DEPTH_MOST) &&
+               dim_within(stride, 1, INT32_MAX);
   int64_t depth = known ? weight[1]->value * weight[2]->value : 0;
   return depth >= DEPTH_LEAST && depth <= DEPTH_MOST && copies_less(weight, stride->value);
 }
@@ -66,9 +62,9 @@ static bool suits(Graph *g, const SignalWindows *c, int64_t *places) {
   enum { PLACES_LEAST = 32 };
   const ValueType *x = &c->x->type, *w = &c->weight->type;
   if (!g->host || x->dtype != DT_F32 || w->dtype != DT_F32) return false;
-  bool known = is_within(x->shape[0], 1, INT32_MAX) && is_within(x->shape[2], 1, INT32_MAX) &&
-               is_within(c->dilation, 1, INT32_MAX) && is_within(c->before, 0, INT32_MAX) &&
-               is_within(c->after, 0, INT32_MAX) && suits_weight(w->shape, c->stride);
+  bool known = dim_within(x->shape[0], 1, INT32_MAX) && dim_within(x->shape[2], 1, INT32_MAX) &&
+               dim_within(c->dilation, 1, INT32_MAX) && dim_within(c->before, 0, INT32_MAX) &&
+               dim_within(c->after, 0, INT32_MAX) && suits_weight(w->shape, c->stride);
   if (!known || x->shape[1] != w->shape[1]) return false;
   int64_t reach = (w->shape[2]->value - 1) * c->dilation->value + 1;
   int64_t size = x->shape[2]->value + c->before->value + c->after->value;
@@ -83,8 +79,8 @@ static bool has_long_rows(const Graph *g, const Node *x, const Dim *weight, Dim 
   enum { ROW_LEAST = 6, STRIDE_MOST = 2, STRIDED_LEAST = 96 };
   const ValueType *t = &x->type;
   Dim row = t->shape[t->rank - 1];
-  bool known = is_within(weight[0], 1, INT32_MAX) && is_within(stride, 1, STRIDE_MOST);
-  for (uint32_t i = 2; i < t->rank; i++) known &= is_within(weight[i], 1, INT32_MAX);
+  bool known = dim_within(weight[0], 1, INT32_MAX) && dim_within(stride, 1, STRIDE_MOST);
+  for (uint32_t i = 2; i < t->rank; i++) known &= dim_within(weight[i], 1, INT32_MAX);
   int64_t least = dim_is(stride, 1) ? ROW_LEAST : STRIDED_LEAST;
   bool wide = !dim_is_int(row) || row->value >= least;
   return g->host && known && wide && build_wide(t->dtype) == DT_F32;

@@ -9,17 +9,13 @@
 #include "decompose/decompose.h"
 #include "lower/target/device_peaks.h"
 
-static bool is_between(Dim x, int64_t least, int64_t most) {
-  return dim_is_int(x) && x->value >= least && x->value <= most;
-}
-
 static bool has_known_axes(const WindowRows *r, const Node *x) {
   bool known = true;
   for (uint32_t i = 0; i < r->n; i++)
-    known &= is_between(x->type.shape[i + 2], 1, INT32_MAX) &&
-             is_between(r->size[i], 1, INT32_MAX) && is_between(r->stride[i], 1, INT32_MAX) &&
-             is_between(r->dilation[i], 1, INT32_MAX) && is_between(r->before[i], 0, INT32_MAX) &&
-             is_between(r->after[i], 0, INT32_MAX);
+    known &= dim_within(x->type.shape[i + 2], 1, INT32_MAX) &&
+             dim_within(r->size[i], 1, INT32_MAX) && dim_within(r->stride[i], 1, INT32_MAX) &&
+             dim_within(r->dilation[i], 1, INT32_MAX) && dim_within(r->before[i], 0, INT32_MAX) &&
+             dim_within(r->after[i], 0, INT32_MAX);
   return known;
 }
 
@@ -40,7 +36,7 @@ bool decompose_has_rows(const Graph *g, const Node *x, WindowRows *r) {
   if (g->host || !g->gpu || !device_has_warpgroups(g->gpu) || r->n > AXES) return false;
   bool half = dtype_is_half(x->type.dtype) && build_wide(x->type.dtype) == DT_F32;
   if (!half || !has_known_axes(r, x)) return false;
-  if (!is_between(x->type.shape[1], 1, FEW - 1) || !dim_is(r->dilation[last], 1)) return false;
+  if (!dim_within(x->type.shape[1], 1, FEW - 1) || !dim_is(r->dilation[last], 1)) return false;
   r->channels = x->type.shape[1]->value;
   while (r->channels * r->stride[last]->value * bytes % COPY_BYTES) r->channels++;
   int64_t row = r->size[last]->value * r->channels;

@@ -103,6 +103,10 @@ static inline int64_t power_of_2(int64_t n, int64_t least) {
 
 static inline bool dim_is_int(Dim x) { return x->kind == DIM_INT; }
 static inline bool dim_is(Dim x, int64_t value) { return dim_is_int(x) && x->value == value; }
+/* Is it a number from `least` to `most`? */
+static inline bool dim_within(Dim x, int64_t least, int64_t most) {
+  return dim_is_int(x) && x->value >= least && x->value <= most;
+}
 static inline bool dim_is_index(Dim x) { return x->kind == DIM_SYMBOL && x->indexed; }
 /* The size that an index was made with. */
 Dim dim_index_size(const Dims *d, Dim index);

@@ -226,6 +226,13 @@ static bool has_shape(const Ordered *o, const Node *n) {
   return !memcmp(n->type.shape, o->shape, o->rank * sizeof *o->shape);
 }
 
+/* The first argument of n that is the node of argument i: an operand may come twice. */
+static uint32_t first_argument(const Node *n, uint32_t i) {
+  uint32_t k = 0;
+  while (n->args[k].kind != ARG_NODE || n->args[k].node != n->args[i].node) k++;
+  return k;
+}
+
 static uint32_t uses_by(const Node *user, const Node *x) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < user->nargs; i++)
@@ -278,7 +285,8 @@ static bool note_order(Ordered *o, Node *x, const Node *user, uint32_t depth) {
     if (a->kind == ARG_LIST) return false;
     if (a->kind != ARG_NODE || a->node->type.kind != VALUE_TENSOR || !a->node->type.rank) continue;
     if (a->node->type.rank != o->rank) return false;
-    if (has_shape(o, a->node) && !note_order(o, a->node, x, depth + 1)) return false;
+    if (first_argument(x, i) < i || !has_shape(o, a->node)) continue;
+    if (!note_order(o, a->node, x, depth + 1)) return false;
   }
   return true;
 }
@@ -321,7 +329,9 @@ static Node *in_order(const Ordered *o, Build *b, Node *x, const Node *user) {
   Node **operands = ARENA_ARRAY(o->g->arena, Node *, x->nargs);
   for (uint32_t i = 0; i < x->nargs; i++) {
     Node *of = x->args[i].kind == ARG_NODE ? x->args[i].node : NULL;
-    if (of && of->type.kind == VALUE_TENSOR && of->type.rank) operands[i] = in_order(o, b, of, x);
+    if (!of || of->type.kind != VALUE_TENSOR || !of->type.rank) continue;
+    uint32_t first = first_argument(x, i);
+    operands[i] = first < i ? operands[first] : in_order(o, b, of, x);
   }
   Node *copy = copy_node(o->g, x, b->before, o->rank, shape);
   for (uint32_t i = 0; i < x->nargs; i++)

@@ -191,8 +191,7 @@ static const OnnxScaled *scaled_input(OnnxCall *c, bool *relu) {
   return *relu && !is_usual_scale(c, 1) ? NULL : v->scaled;
 }
 
-/* What is added to the sums, in units of `scale`, input 1: computed here where both are written in
- * the file. */
+/* The bias in units of `scale`, input 1: computed here where the file has both as numbers. */
 static Node *more_in_units(OnnxCall *c, const OnnxScaled *s, Node *scale) {
   Build *b = &c->b;
   const OnnxKnown *bias = onnx_known(s->bias.call, s->bias.i), *by = onnx_known(c, 1);
@@ -526,7 +525,7 @@ static Node *product_of_scales(OnnxCall *c, const OnnxScaled *s, const Dequantiz
   return known ? known : build_mul(&c->b, x->scale, y->scale);
 }
 
-/* Sets result 0 to the sums in those units, plus what is added to them. */
+/* Sets result 0 to the sums in those units, plus the bias. */
 static void set_scaled(OnnxCall *c, const OnnxScaled *scaled) {
   Build *b = &c->b;
   Node *y = build_mul(b, build_to(b, scaled->sums, DT_F32), scaled->scale);
